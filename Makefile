@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test test-browser check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-screen fuzz soak mutations power-cuts doors-soak chaos bench-doors archive-check bench-push import-check observe-check bench-figures proto lock sbom licences audit reproducible clean help
+.PHONY: run ingest-one-normalized test test-browser xss-check check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-exports bench-screen bench-search fuzz soak mutations power-cuts memory-hour simulation doors-soak chaos bench-doors archive-check media-check bench-push import-check observe-check bench-figures proto dist lock sbom licences audit reproducible clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -27,10 +27,11 @@ test: unit integration  ## run every test, in random order
 
 # The tests start feedmill hundreds of times: without bytecode each start would compile it again.
 # An empty value lets Python keep it where the environment forbids that (many containers do).
-unit integration coverage soak doors-soak chaos import-check archive-check: export PYTHONDONTWRITEBYTECODE :=
+unit integration coverage soak doors-soak chaos import-check archive-check media-check: export PYTHONDONTWRITEBYTECODE :=
 
-unit: $(READY)  ## the unit tests, in JOBS=2 processes
-	$(BIN)/python -m pytest tests/unit -n $(or $(JOBS),2)
+# Thousands of short tests: handing each to a second process costs more than running it.
+unit: $(READY)  ## the unit tests, in one process (JOBS=2 for more)
+	$(BIN)/python -m pytest tests/unit -n $(or $(JOBS),0)
 
 # Their processes wait for other processes much of the time: twice as many keep two cores busy.
 integration: $(READY)  ## contracts, integration and fuzz tests, in JOBS=4 processes
@@ -40,6 +41,10 @@ integration: $(READY)  ## contracts, integration and fuzz tests, in JOBS=4 proce
 test-browser: $(READY)  ## the console in a real, headless Chromium, which is installed if it can be
 	@tools/install_chromium.sh
 	$(BIN)/python -m pytest tests/browser
+
+xss-check: $(READY)  ## every XSS payload in every place of an entry, in a real, headless Chromium
+	@tools/install_chromium.sh
+	$(BIN)/python -m pytest tests/browser/test_sanitised_bodies.py tests/browser/test_full_texts.py
 
 # Tracing doubles the time, and laws with many examples would take most of it: they are left out.
 coverage: $(READY)  ## the plain unit tests once more: they take every branch of the pure packages
@@ -61,7 +66,7 @@ format: $(READY)  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-conformance: $(READY)  ## feedparser's own test suite as an outside judge (downloads it)
+conformance: $(READY)  ## feedparser's own test suite as an outside judge (downloads it), and a corpus (FEEDMILL_CORPUS=folder)
 	$(BIN)/python -m tools.conformance
 
 bench: $(READY_BENCH)  ## speed, as ratios against lxml, feedparser and fastfeedparser in one run
@@ -118,8 +123,14 @@ bench-figures: $(READY_BENCH)  ## polls per CPU-second with the figures of every
 bench-console: $(READY_BENCH)  ## every page of the console with 100,000 feeds and 1,000,000 entries, on one core
 	$(BIN)/python -m benchmarks.console
 
+bench-exports: $(READY_BENCH)  ## 1,000,000 entries to every export format: CPU, peak memory, size
+	$(BIN)/python -m benchmarks.exports
+
 bench-push: $(READY_BENCH)  ## push on both stores: delay, requests of a day, a dead hub, and 10,000 pings a second of strangers
 	$(BIN)/python -m benchmarks.push
+
+bench-search: $(READY_BENCH)  ## sixty labelled questions on both stores: recall, first answers, CPU of a query and of an insert
+	$(BIN)/python -m benchmarks.search
 
 bench-screen: $(READY_BENCH)  ## 50,000 candidates by words and by meaning: rate and memory
 	$(BIN)/python -m benchmarks.screen
@@ -133,11 +144,20 @@ soak: $(READY)  ## kill -9 again and again and read the books each time (CYCLES=
 power-cuts: $(READY)  ## cut the power in a recorded run and compare the log with what readers were told (CUTS=200)
 	$(BIN)/python tools/power_cuts.py --cuts $(or $(CUTS),200)
 
+memory-hour: $(READY)  ## memory, descriptors and event-loop stalls of run and serve with 2,000 feeds and 50 streams (SECONDS_EACH=3600)
+	$(BIN)/python -m tools.memory_hour --seconds $(or $(SECONDS_EACH),3600)
+
+simulation: $(READY)  ## a year of 200 feeds in virtual time with faults and crashes, each seed twice (SEEDS=3 FEEDS=200 DAYS=365)
+	$(BIN)/python tools/simulation.py --seeds $(or $(SEEDS),3) --feeds $(or $(FEEDS),200) --days $(or $(DAYS),365)
+
 mutations: $(READY)  ## break ten promises in the source, and see whether a test notices each
 	$(BIN)/python tools/mutations.py
 
 archive-check: $(READY)  ## walk an archive of 40 pages, kill it twice in the middle, and see what the host saw (PAGES=40)
 	$(BIN)/python tools/archive_check.py --pages $(or $(PAGES),40)
+
+media-check: $(READY)  ## download 200 files with every fault, kill -9 at random, on both stores and with half the room (FILES=200)
+	$(BIN)/python tools/media_check.py --files $(or $(FILES),200)
 
 import-check: $(READY)  ## import 10,000 outlines, kill it in the middle, and see what the hosts saw (OUTLINES=10000)
 	$(BIN)/python -m tools.import_check --outlines $(or $(OUTLINES),10000)
@@ -164,6 +184,10 @@ audit: $(READY)  ## look for known vulnerabilities of the locked packages; fails
 	$(PIP) install --quiet 'pip-audit>=2.7,<3' || true
 	$(BIN)/python tools/audit.py
 
+dist: $(READY)  ## build the wheel and the sdist in dist/
+	$(BIN)/python -m hatchling build --directory dist
+	@echo "install it: pip install dist/feedmill-*.whl (or pipx, or uvx --from)"
+
 reproducible: $(READY)  ## build wheel and sdist twice and compare them byte by byte
 	$(BIN)/python tools/reproducible.py
 
@@ -177,11 +201,13 @@ clean:  ## remove what make made
 	rm -rf $(VENV) .coverage htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .conformance
 
 # $(call install,LOCK FILE): pip says what it downloads, so that nobody takes a slow line for a hang.
+# A lock file is complete, so pip resolves nothing: pip 23 takes `coverage[toml]` for a package that the list lacks,
+# and refuses as soon as a newer release is out.
 define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "feedmill needs Python 3.11 or newer, and $(PYTHON) is %d.%d. Try: make PYTHON=python3.12" % sys.version_info[:2])'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "no virtual environment could be made; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
 	@echo "Installing the $$(grep -c == $(1)) packages of $(1) into $(VENV) (once) ..."
-	@$(PIP) install --require-hashes -r $(1)
+	@$(PIP) install --no-deps --require-hashes -r $(1)
 	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q src
 endef
@@ -196,5 +222,5 @@ $(READY): requirements.txt pyproject.toml
 	@touch $(READY_RUN) $@
 
 $(READY_BENCH): $(READY) requirements-bench.txt
-	@$(PIP) install --require-hashes -r requirements-bench.txt
+	@$(PIP) install --no-deps --require-hashes -r requirements-bench.txt
 	@touch $@

@@ -3,7 +3,7 @@
     python benchmarks/fetcher.py [--seconds 3] [--concurrency 64] [--profile]
 
 Five loads: 304s on kept connections, 304s each on a new connection, compressed 200s, and https on
-kept and on new connections (resumed sessions). The server is a process of its own, so the figures
+kept and on new connections (resumed sessions); then 304s of 500 and of 24,000 hosts, by turns. The server is a process of its own, so the figures
 are the client's alone. Everything stops by itself.
 """
 
@@ -64,7 +64,24 @@ def main() -> None:
         ):
             urls = [origin.format(n + 1) + path for n in range(HOSTS)]
             _measure(name, urls, config, options)
+        _many_hosts(http_port, config, options)
         server.kill()
+
+
+def _many_hosts(port: int, config: FetchConfig, options: argparse.Namespace) -> None:
+    """The cost of a fetch must not grow with the hosts that were asked within a minute."""
+    costs: dict[int, list[float]] = {500: [], 24_000: []}
+    for _ in range(2):
+        for hosts, found in costs.items():
+            addresses = (
+                f"127.{2 + n // 62_500}.{n // 250 % 250}.{n % 250 + 1}" for n in range(hosts)
+            )
+            urls = [f"http://{address}:{port}/new" for address in addresses]
+            longer = argparse.Namespace(**vars(options) | {"seconds": options.seconds * 8})
+            done, _, cpu = _runner(options)(_load(urls, config, longer, None))
+            found.append(cpu / done * 1000)
+    few, many = (min(found) for found in costs.values())
+    print(f"500 hosts {few:.3f} ms CPU each, 24,000 hosts {many:.3f}: {many / few:.2f} times")
 
 
 def _measure(name: str, urls: list[str], config: FetchConfig, options: argparse.Namespace) -> None:

@@ -197,19 +197,26 @@ def _states(head: str, items: list[str], end: str, *, iso: bool = False) -> Stat
 def _wordpress_item(plan: Plan, chance: Random, site: str, number: int) -> str:
     title, author = escape(headline(chance, plan.language)), chance.choice(PEOPLE)
     link = f"{site}2025/03/{number}/entry-{number}/"
-    tags = chance.sample(TOPICS, chance.randint(1, 5))
+    tags = chance.sample(TOPICS, chance.randint(0, 4))
     categories = "".join(f"\t\t<category><![CDATA[{tag}]]></category>\n" for tag in tags)
     body = html_body(chance, plan.language, plan.entry_bytes - 1400)
     excerpt = plain(chance, plan.language, 2)
+    description = (
+        f"<p>{excerpt} [&#8230;]</p>\n<p>The post "
+        f'<a href="{link}">{title}</a> appeared first.</p>\n'
+    )
+    content = (
+        f"\t\t\t\t\t\t\t\t\t\t<content:encoded><![CDATA[{body}]]></content:encoded>\n\t\t\t\t\t\n"
+    )
+    if plan.number % 5 < 3:  # most sites publish one text, not two
+        description, content = body, ""
     return (
         f"\t<item>\n\t\t<title>{title}</title>\n\t\t<link>{link}</link>\n\t\t\n"
         f"\t\t<comments>{link}#respond</comments>\n"
         f"\t\t<dc:creator><![CDATA[{author}]]></dc:creator>\n"
         f"\t\t<pubDate>{_rfc822(number)}</pubDate>\n{categories}"
         f'\t\t<guid isPermaLink="false">{site}?p={number}</guid>\n\n'
-        f"\t\t\t\t\t<description><![CDATA[<p>{excerpt} [&#8230;]</p>\n<p>The post "
-        f'<a href="{link}">{title}</a> appeared first.</p>\n]]></description>\n'
-        f"\t\t\t\t\t\t\t\t\t\t<content:encoded><![CDATA[{body}]]></content:encoded>\n\t\t\t\t\t\n"
+        f"\t\t\t\t\t<description><![CDATA[{description}]]></description>\n{content}"
         f"\t\t\t\t\t<wfw:commentRss>{link}feed/</wfw:commentRss>\n"
         f"\t\t\t<slash:comments>{chance.randint(0, 40)}</slash:comments>\n"
         f'\t\t<post-id xmlns="com-wordpress:feed-additions:1">{number}</post-id>\t</item>\n'
@@ -218,7 +225,10 @@ def _wordpress_item(plan: Plan, chance: Random, site: str, number: int) -> str:
 
 def _news_item(plan: Plan, chance: Random, site: str, number: int) -> str:
     link = f"{site}news/{number}?utm_source=rss&amp;utm_medium=feed"
-    body = html_body(chance, plan.language, plan.entry_bytes - 800)
+    if plan.number % 5 < 3:  # text alone, without any markup
+        body = plain(chance, plan.language, max(1, (plan.entry_bytes - 800) // 90))
+    else:
+        body = html_body(chance, plan.language, plan.entry_bytes - 800)
     tags = "".join(f"<category>{escape(tag)}</category>\n" for tag in chance.sample(TOPICS, 2))
     return (
         f"<item>\n<title>{escape(headline(chance, plan.language))}</title>\n<link>{link}</link>\n"

@@ -16,11 +16,14 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
+from feedmill.adapters.screeners.encoders import OnnxEncoder
+from feedmill.adapters.screeners.model_files import USE_M, model_path
 from feedmill.app.screeners import default_topics, evaluation_set, install_model, open_screeners
 from feedmill.config import Config, ScreenConfig, StoreConfig
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.model.screening import ScreenText
 from feedmill.screen.evaluate import read_gold
+from feedmill.screen.texts import joined_text
 
 DEFAULT_MODELS = Path(sys.prefix) / ".feedmill-models"
 
@@ -37,11 +40,25 @@ def texts_for(count: int) -> list[ScreenText]:
     return found
 
 
+async def measure_encoder(texts: list[ScreenText], models: Path) -> float:
+    """The encoder alone, over the same texts in the same batches; texts per second."""
+    encoder = OnnxEncoder(USE_M.id, model_path(models), frozenset(), 0)
+    passages = [joined_text(text) for text in texts]
+    await encoder.encode(passages[:16])
+    began, cpu = time.perf_counter(), time.process_time()
+    for start in range(0, len(passages), 256):
+        await encoder.encode(passages[start : start + 256])
+    took, used = time.perf_counter() - began, time.process_time() - cpu
+    print(f"encoder  {took:7.1f} s  {len(texts) / took:8.0f}/s  {used:7.1f} CPU s")
+    return len(texts) / took
+
+
 async def measure(count: int, models: Path) -> None:
     """Screen by each method and print what it took."""
     texts = texts_for(count)
     chars = sum(len(text.title) + len(text.summary) for text in texts) / max(1, len(texts))
     print(f"{count:,} candidates of {chars:.0f} characters on average")
+    alone = await measure_encoder(texts, models)
     for method in ("lexical", "hybrid"):
         with TemporaryDirectory(prefix="feedmill-bench-") as home:
             config = Config(
@@ -61,7 +78,8 @@ async def measure(count: int, models: Path) -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
             f"{method:8} {took:7.1f} s  {count / took:8.0f}/s  {used:7.1f} CPU s  "
-            f"peak {peak:5.0f} MiB  keep {sum(one.suggestion == 'keep' for one in done):,}"
+            f"peak {peak:5.0f} MiB  keep {sum(one.suggestion == 'keep' for one in done):,}  "
+            f"{count / took / alone:.2f} of the encoder's speed"
         )
 
 

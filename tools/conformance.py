@@ -1,10 +1,14 @@
-"""feedparser's own test suite as an outside judge of our parser.
+"""Suites and documents of others as outside judges of our parser.
 
-Downloads the source distribution once into .conformance/, reads every case with our parser and
-prints how many of the assertions on fields that feedmill models hold, and those that do not.
+Downloads feedparser's source distribution once into .conformance/, or takes any folder of cases:
+expectations may stand in a comment of the document (feedparser, feedvalidator) or in a JSON file
+beside it (gofeed, podcastparser and others). Prints how many of the assertions on fields that
+feedmill models hold, and those that do not. With a corpus of real documents it prints what is read
+of them beside feedparser, and fails when a field is lost without a reason.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tarfile
@@ -17,7 +21,9 @@ import msgspec
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # so that the parts of this tool find each other
 
+from tools.corpus import compare_corpus, print_report  # noqa: E402
 from tools.feedparser_suite import Case, Verdict, judge, read_cases  # noqa: E402
+from tools.json_suite import JsonCase, judge_json, read_json_cases  # noqa: E402
 
 VERSION: Final = "6.0.14"
 CACHE: Final = ROOT / ".conformance"
@@ -27,8 +33,10 @@ def main() -> int:
     """Run the suite; 0 when the share of assertions that hold is high enough."""
     options = _options()
     tests = options.suite or _download(CACHE)
-    cases = read_cases(tests)
-    verdicts = {case.path: judge(case) for case in cases}
+    commented, beside = read_cases(tests), read_json_cases(tests)
+    cases: list[Case | JsonCase] = [*commented, *beside]
+    verdicts = {case.path: judge(case) for case in commented}
+    verdicts |= {case.path: judge_json(case) for case in beside}
     everything = [verdict for group in verdicts.values() for verdict in group]
     _print_table(cases, verdicts)
     _print_rest(everything)
@@ -36,7 +44,8 @@ def main() -> int:
     print(f"\n{share:.2f} % of the comparable assertions hold; {options.at_least} % are wanted.")
     if options.json:
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(everything), indent=1))
-    return 0 if share >= options.at_least else 1
+    lost = _compare(options.corpus or [tests]) if options.corpus or not options.suite else 0
+    return 0 if share >= options.at_least and not lost else 1
 
 
 def _options() -> argparse.Namespace:
@@ -44,9 +53,27 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--suite", type=Path, help="an unpacked tests/ folder instead of a download"
     )
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        action="append",
+        default=[Path(os.environ["FEEDMILL_CORPUS"])] if "FEEDMILL_CORPUS" in os.environ else [],
+        help="a folder of real documents to compare with feedparser (FEEDMILL_CORPUS); repeatable",
+    )
     parser.add_argument("--json", type=Path, help="write every verdict into this file")
     parser.add_argument("--at-least", type=float, default=95.0, help="the share wanted, in percent")
     return parser.parse_args()
+
+
+def _compare(folders: list[Path]) -> int:
+    """Print the table of each folder; how many fields are lost without a reason."""
+    lost = 0
+    for folder in folders:
+        print(f"\n{folder.name}: ", end="")
+        report = compare_corpus(folder)
+        print_report(report)
+        lost += len(report.unexplained)
+    return lost
 
 
 def _download(cache: Path) -> Path:
@@ -62,7 +89,7 @@ def _download(cache: Path) -> Path:
     return tests
 
 
-def _print_table(cases: list[Case], verdicts: dict[str, list[Verdict]]) -> None:
+def _print_table(cases: list[Case | JsonCase], verdicts: dict[str, list[Verdict]]) -> None:
     print(f"{'folder':<28}{'cases':>7}{'comparable':>12}{'hold':>7}{'%':>9}")
     folders = sorted({case.folder for case in cases})
     for folder in folders:

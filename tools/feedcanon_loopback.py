@@ -16,6 +16,7 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import Config, FetchConfig, HostConfig
 from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.fetcher import BodyRoom
 from feedmill.engine.subscribe.canonicalise import ProbeUrl, Reply
 from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.subscribe.probe import Prober
@@ -120,7 +121,12 @@ class _Renamed(CurlFetcher):
         self._wire = wire
 
     async def fetch(
-        self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
+        self,
+        plan: FetchPlan,
+        *,
+        verify_tls: bool = True,
+        proxy: str | None = None,
+        room: BodyRoom | None = None,  # noqa: ARG002  # small bodies only
     ) -> RawResponse:
         """The answer, with the case's URLs in it."""
         renamed = replace(plan, url=self._wire.outward(plan.url))

@@ -34,6 +34,8 @@ _ALIASES: Final = {
     "uri": "href",
 }
 _REMOVED: Final = re.compile(rf"<(?:{'|'.join(sorted(REMOVED_TAGS))})\b", re.IGNORECASE)
+_EMBEDS: Final = re.compile(r"<(?:iframe|embed|object|video|audio)\b", re.IGNORECASE)
+_EMBED_LINK: Final = re.compile(r"<p><a [^<]*</a></p>")
 _TEXTS: Final = frozenset({"title", "summary", "subtitle", "rights", "value"})
 
 
@@ -121,6 +123,10 @@ class Markup(str):
             self._notes.policy = "our allow-list keeps an element that feedparser removes"
         elif _REMOVED.search(self._raw) and _is_part(_text(ours), _text(theirs)):
             self._notes.policy = "what stands inside a removed element goes with it"
+        elif _EMBEDS.search(self._raw) and _is_part(
+            _text(_tree(_EMBED_LINK.sub("", str(self)))), _text(theirs)
+        ):
+            self._notes.policy = "what is embedded stays as a link"
         else:
             self._notes.reason = "markup is read as HTML 5, as a browser reads it"
         return False

@@ -176,13 +176,20 @@ class CrowdedError(FeedmillError):
         super().__init__(message)
 
 
+def extra_hint(extra: str) -> str:
+    """How a part is installed that is not there; feedmill is on no package index."""
+    return (
+        f"install the extra feedmill[{extra}]: pip install '.[{extra}]' in the checkout of feedmill"
+    )
+
+
 class MissingExtraError(FeedmillError):
     """A part of feedmill needs packages that are installed only on demand."""
 
     reason = "missing-extra"
 
     def __init__(self, extra: str, part: str) -> None:
-        self.hint = f"install them: pip install 'feedmill[{extra}]'"
+        self.hint = extra_hint(extra)
         super().__init__(f"{part} needs packages that are not installed here")
 
 

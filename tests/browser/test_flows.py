@@ -47,9 +47,11 @@ def test_a_feed_is_added_polled_and_explained(empty: ConsoleMill, watched: Watch
 
 def test_held_entries_are_reviewed_and_confirmed(empty: ConsoleMill, watched: Watched) -> None:
     empty.tell(hold_entries)
-    page = watched()
+    secret, page = empty.issue("admin"), watched()
 
     page.goto(f"{empty.base}/")
+    page.get_by_label("Token").fill(secret)
+    page.get_by_role("button", name="Log in").click()
     page.get_by_role("link", name="Held entries").click()
     page.get_by_label("Select all on this page").check()
     page.get_by_role("button", name="Insert the selected").click()

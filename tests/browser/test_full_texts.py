@@ -15,9 +15,9 @@ _PROSE = (
     "<p>The stone bridge opens again on Sunday after two years of repair, later than planned.</p>"
     * 4
 )
-_HARNESS = """<script>window.hits = []; window.__xss = n => hits.push(n);
+HARNESS = """<script>window.hits = []; window.__xss = n => hits.push(n);
 for (const name of ['alert', 'confirm', 'prompt']) window[name] = () => hits.push(name);</script>"""
-_FIRE = """async () => {
+FIRE = """async () => {
   for (const one of document.querySelectorAll('.c *'))
     for (const kind of ['click', 'mouseover', 'pointerenter', 'focus', 'focusin', 'toggle', 'submit'])
       one.dispatchEvent(new Event(kind, {bubbles: true, cancelable: true}));
@@ -49,9 +49,9 @@ def test_no_payload_runs_in_an_extracted_text(chromium: Browser) -> None:
     context = chromium.new_context()
     page = context.new_page()
 
-    page.set_content(_HARNESS + "".join(f"<div class=c>{html}</div>" for html in texts))
+    page.set_content(HARNESS + "".join(f"<div class=c>{html}</div>" for html in texts))
     page.evaluate("__xss(0)")
-    ran = page.evaluate(_FIRE)
+    ran = page.evaluate(FIRE)
 
     context.close()
     assert len(texts) > len(_CASES)

@@ -126,19 +126,24 @@ async def walk_killed(
 
 async def end_leases(home: Path, store_url: str | None) -> None:
     """As if the leases of a killed process had run out: a test does not wait for them."""
+    await write_to_store(home, store_url, _RUNNING, _HELD)
+
+
+async def write_to_store(home: Path, store_url: str | None, *statements: str) -> None:
+    """Change a store from outside while processes work on it."""
     if store_url is None:
 
         def write() -> None:
             with sqlite3.connect(home / "feedmill.db", timeout=60) as connection:
-                connection.execute(_RUNNING)
-                connection.execute(_HELD)
+                for statement in statements:
+                    connection.execute(statement)
 
         await asyncio.to_thread(write)
         return
     connection = await asyncpg.connect(store_url)
     # One by one: a transaction of the killed process may still be running, and takes them in another order.
-    await connection.execute(_RUNNING)
-    await connection.execute(_HELD)
+    for statement in statements:
+        await connection.execute(statement)
     await connection.close()
 
 

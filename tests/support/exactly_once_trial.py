@@ -138,7 +138,7 @@ class Trial:
         if name != TAP:
             return done_by(self._journals, name)
         # A file for each day; merging keeps the order of a file, be it right or wrong.
-        return list(merge(*map(_lines_of, (self._home / OUT_FOLDER / "entries").glob("*.ndjson"))))
+        return list(merge(*map(_lines_of, (self._home / OUT_FOLDER / "events").glob("*.ndjson"))))
 
     def reached(self, name: str) -> int:
         """The number that a reader has come to."""

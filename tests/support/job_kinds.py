@@ -1,12 +1,12 @@
 """Kinds of jobs for tests: one that reads numbered pages of a publisher, and what runs them."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
 from typing import Any
 
 from msgspec.structs import replace
 from tests.support.sample_refreshes import a_refresh, an_entry, read
 
+from feedmill.engine.documents.unscheduled import commit_unscheduled
 from feedmill.engine.jobs.kind import JobKind, JobRun
 from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -44,11 +44,9 @@ async def read_pages(run: JobRun) -> JobResult:
     page = a_refresh(feed, number, at=run.services.clock.now(), changes=changes, whole=False)
     progress = {"pages": number}
     step = run.step({"page": number}, progress=progress)
-    run_at = page.fetch.scheduled_at + timedelta(microseconds=number)  # a clock may stand still
-    fetch = replace(page.fetch, fetch_id=run.services.clock.new_id(), scheduled_at=run_at)
-    done = await store.commit(
-        replace(page, lane=run.lane, fetch=fetch, entries_only=True, blob=None, job=step)
-    )
+    fetch = replace(page.fetch, fetch_id=run.services.clock.new_id())
+    whole = replace(page, lane=run.lane, fetch=fetch, entries_only=True, blob=None, job=step)
+    done = await commit_unscheduled(whole, store)  # a clock may stand still
     if done.fenced:
         return Failed(reason="lost")
     return Done(progress=progress) if number == run.job.payload["pages"] else Again()

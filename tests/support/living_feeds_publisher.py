@@ -26,6 +26,7 @@ class Press(Site):
         self.answers: dict[int, Answer] = {}  # instead of the feed's own
         self.resting = False
         self._turn = 0
+        self._bodies: dict[int, tuple[int, bytes]] = {}  # the last document of each feed
 
     def opened(self, origin: str) -> None:
         port = origin.rpartition(":")[2]
@@ -69,11 +70,12 @@ class Press(Site):
         self.on_request()
         if number in self.answers:
             return self.answers[number]
-        feed = self.feeds[number]
-        tag = f'"{number}-{len(self.items[number])}"'
-        return Answer(
-            headers=(("Content-Type", feed.content_type), ("ETag", tag)), body=feed.body()
-        )
+        feed, version = self.feeds[number], len(self.items[number])
+        tag = f'"{number}-{version}"'
+        if self._bodies.get(number, (0, b""))[0] != version:  # rendering takes most of the time
+            self._bodies[number] = (version, feed.body())
+        body = self._bodies[number][1]
+        return Answer(headers=(("Content-Type", feed.content_type), ("ETag", tag)), body=body)
 
 
 @asynccontextmanager

@@ -19,12 +19,15 @@ from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, rss
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
+from feedmill.config import McpConfig
 from feedmill.interfaces.mcp.server import mcp_http_server
 from feedmill_demo.server.script import document
 
 COMMAND = Path(sys.executable).with_name("feedmill")
 Era = Literal["auto", "legacy"]
 ERAS: tuple[Era, ...] = ("auto", "legacy")  # 2026-07-28 without a handshake, 2025-11-25 with one
+
+ASK_CLIENT = McpConfig(ask="client")  # the operator trusts the agent's program with the question
 
 ON_TOPIC = (
     "Life cycle assessment of a recycled battery",
@@ -83,7 +86,7 @@ class Ask:
         """What the agent reads when the tool says no, which it has to."""
         result = await self.call(name, **arguments)
         assert result.is_error, result
-        return words(result).removeprefix(f"Error executing tool {name}: ")
+        return words(result)
 
 
 Asking = Callable[[Stage, Ask], Awaitable[None]]

@@ -198,6 +198,8 @@ async def _polled(stage: Stage) -> None:
     stage.later(days=31)
     assert (await purge(stage.services))["entries"] > 0
     await stage.poll(two, failing, expiring)
+    twin = await stage.add("/twin", paper(41))
+    await stage.services.store.hide_merged(twin.id, two.id, at=stage.services.clock.now())
 
 
 async def _odd(store: Store) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from feedmill.engine.ports.fetcher import BodyRoom
 from feedmill.errors import UsageError
 from feedmill.fetch.guard import check_url
 from feedmill.model.fetch import FetchPlan, Headers, Post, RawResponse, Refused
@@ -32,7 +33,12 @@ class ScriptedFetcher:
         self._answers[url] = list(answers)
 
     async def fetch(
-        self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
+        self,
+        plan: FetchPlan,
+        *,
+        verify_tls: bool = True,
+        proxy: str | None = None,
+        room: BodyRoom | None = None,  # noqa: ARG002  # small bodies only
     ) -> RawResponse:
         if self.closed:
             msg = "the fetcher is closed"

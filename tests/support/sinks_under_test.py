@@ -30,7 +30,7 @@ class Files:
         return NdjsonSink(self.folder)
 
     def lines(self) -> list[bytes]:
-        files = sorted((self.folder / "entries").glob("*.ndjson"))
+        files = sorted((self.folder / "events").glob("*.ndjson"))
         return [line for path in files for line in path.read_bytes().split(b"\n")[:-1]]
 
 

@@ -26,7 +26,7 @@ class Ledger:
 
     def __init__(self, home: Path) -> None:
         self._database = home / "feedmill.db"
-        self._taps = home / "out" / "entries"
+        self._taps = home / "out" / "events"
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         connection = sqlite3.connect(self._database, timeout=HANG_GUARD_SEC, isolation_level=None)
@@ -67,9 +67,9 @@ class Ledger:
         check_spacing(press)
 
     def is_delivered(self) -> bool:
-        """True when the cursor of the files is at the end of the log."""
+        """True when the cursors of both kinds of files are at the end of the log."""
         last = self.number("SELECT coalesce(max(seq), 0) FROM outbox")
-        return self.rows("SELECT seq FROM consumer_cursors") == [(last,)]
+        return self.rows("SELECT DISTINCT seq FROM consumer_cursors") == [(last,)]
 
     def check_delivered(self) -> None:
         """What holds once everything was handed over: each event on one line, in order."""
@@ -155,7 +155,8 @@ class PostgresLedger(Ledger):
     def is_delivered(self) -> bool:
         waiting = self.number("SELECT count(*) FROM outbox")
         last = self.number("SELECT coalesce(max(seq), 0) FROM events")
-        return not waiting and self.rows("SELECT seq FROM consumer_cursors") == [(last,)]
+        told = self.rows("SELECT DISTINCT seq FROM consumer_cursors")
+        return not waiting and told == [(last,)]
 
     def check_delivered(self) -> None:
         lines = [

@@ -64,7 +64,7 @@ async def _trial(folder: Path, plan: Plan) -> list[Finding]:
             _say("growing no more: every feed is read to its end")
             await one.settled()
             await one.end()
-        tap = one.home / "out" / "entries"
+        tap = one.home / "out" / "events"
         readers = [name for name in READERS if name != TAP]
         return judge(await evidence_of(folder, dsn, readers=readers, tap=tap), plan)
 

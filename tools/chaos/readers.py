@@ -85,7 +85,7 @@ async def by_tap(_: Path) -> None:
     while True:
         with suppress(FeedmillError):
             async with open_services(load_config(None, os.environ), schema="await") as services:
-                (sink,) = file_sinks(services)
+                sink = (await file_sinks(services))[0]
                 await run_delivery(
                     services.store,
                     sink,

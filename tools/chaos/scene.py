@@ -157,7 +157,7 @@ class Scene:
             while not leaving.done():
                 await asyncio.wait({leaving}, timeout=_LOOK_SEC)
                 waited = max(waited, _waited(process.pid))
-        took = self.diary.note("term", name, began)
+        took = self.diary.note("term", name, began, waited=waited - before)
         self._forget(name)
         assert process.returncode == 0, f"{name} left with {process.returncode}"
         return Drain(took, waited - before)

@@ -33,8 +33,8 @@ class SystemClock:
     def new_id(self) -> str:
         """A UUID of version 7 (RFC 9562): random, and in the order in which they were made.
 
-        The index likes that order, and a person can tell two feeds of one import apart by the
-        beginning of their ids.
+        The index likes that order; a person tells two feeds of one import apart by the random
+        ends of their ids.
         """
         tick = self._next_tick()
         tail = int.from_bytes(os.urandom(8), "big")

@@ -25,6 +25,7 @@ from feedmill.version import __version__
 _PATH: Final = "/v1/traces"
 _CLOSE_SEC: Final = 5.0  # for what is in the queue when the process ends
 _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
+_NO_ERROR: Final = Status(StatusCode.UNSET)
 
 
 class OtlpExporter:
@@ -45,25 +46,24 @@ class OtlpExporter:
 
     def export(self, trace: Trace) -> None:
         """Put the spans of a trace into the queue."""
-        spans = trace.spans()
-        for number, span in enumerate(spans):
-            above = (
-                _context(trace.remote_parent, remote=True)
-                if span.parent < 0
-                else _context(Parent(trace.trace_id, trace.root_id + span.parent))
-            )
+        spans, first, origin_ns = trace.spans(), trace.first_id, trace.origin_ns
+        contexts = [
+            _context(Parent(trace.trace_id, first + number)) for number in range(len(spans))
+        ]
+        outside = _context(trace.remote_parent, remote=True)
+        for span, context in zip(spans, contexts, strict=True):
             self._processor.on_end(
                 ReadableSpan(
                     name=span.name,
-                    context=_context(Parent(trace.trace_id, trace.root_id + number)),
-                    parent=above,
+                    context=context,
+                    parent=outside if span.parent < 0 else contexts[span.parent],
                     resource=self._resource,
                     attributes=span.facts,
                     links=_links(trace) if span.parent < 0 else (),
                     kind=SpanKind.CLIENT if span.is_request else SpanKind.INTERNAL,
                     status=_status(span),
-                    start_time=trace.origin_ns + span.start_ns,
-                    end_time=trace.origin_ns + span.end_ns,
+                    start_time=origin_ns + span.start_ns,
+                    end_time=origin_ns + span.end_ns,
                     instrumentation_scope=self._scope,
                 )
             )
@@ -94,7 +94,7 @@ def _links(trace: Trace) -> tuple[Link, ...]:
 
 
 def _status(span: Span) -> Status:
-    return Status(StatusCode.UNSET) if span.error is None else Status(StatusCode.ERROR, span.error)
+    return _NO_ERROR if span.error is None else Status(StatusCode.ERROR, span.error)
 
 
 class _LogHandler(logging.Handler):

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import msgspec
 
-from feedmill.canonicalise.urls import http_url
 from feedmill.config import Config
 from feedmill.errors import ConfigError
 from feedmill.fetch.public_addresses import check_address
@@ -67,8 +66,6 @@ REMOVED: Final[dict[tuple[str, str], str]] = {
 }
 _BEHIND: Final = "_FILE"
 _MOST_FILE_BYTES: Final = 65_536
-_HIGHEST_PORT: Final = 65_535
-_STORES: Final = ("postgresql://", "postgres://")
 
 
 def load_config(path: Path | None = None, environment: Mapping[str, str] = os.environ) -> Config:
@@ -105,6 +102,30 @@ def fields_of(part: str) -> tuple[msgspec.structs.FieldInfo, ...]:
 def section_names() -> tuple[str, ...]:
     """The names of all parts, in the order of the file."""
     return tuple(field.name for field in msgspec.structs.fields(Config))
+
+
+def allowed_values(kind: Any) -> str:  # noqa: ANN401  # a type
+    """What a setting may be: its kind and its bounds, in words."""
+    from msgspec import inspect  # noqa: PLC0415  # for mistakes only
+
+    info = inspect.type_info(kind)
+    if isinstance(info, inspect.UnionType):
+        info = next(one for one in info.types if not isinstance(one, inspect.NoneType))
+    match info:
+        case inspect.Metadata(extra_json_schema={"description": str(words)}):
+            return words
+        case inspect.IntType():
+            return f"a whole number{_bounds(info)}"
+        case inspect.FloatType():
+            return f"a number{_bounds(info)}"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.LiteralType(values=values):
+            return f"one of {', '.join(map(str, values))}"
+        case inspect.VarTupleType():
+            return "a list of texts"
+        case _:
+            return "a text"
 
 
 def _from_file(
@@ -179,7 +200,7 @@ def _from_environment(
     environment: Mapping[str, str],
 ) -> Iterator[tuple[str, str, str, object]]:
     for name, (part, field) in OTHER_ENVIRONMENT.items():
-        if environment.get(name):
+        if environment.get(name) and environment_name(part, field) not in environment:
             yield name, part, field, environment[name]
     yield from _from_opentelemetry(environment)
     for name, (part, field) in ENVIRONMENT.items():
@@ -266,24 +287,24 @@ def _take(
         mistakes.append(f"{place}: [{part}] has no setting {field!r}; it has: {', '.join(known)}")
         return
     try:
-        msgspec.convert({field: value}, _part_type(part))
-    except msgspec.ValidationError as problem:
+        msgspec.convert(value, known[field].type)
+    except msgspec.ValidationError:
         shown = mask_secrets(repr(value))
-        mistakes.append(f"{place}: invalid value {shown}: {str(problem).split(' - at')[0]}")
+        mistakes.append(
+            f"{place}: invalid value {shown}: expected {allowed_values(known[field].type)}"
+        )
+        if place in OTHER_ENVIRONMENT:
+            mistakes[-1] += (
+                f"; unset {place}, or set {environment_name(part, field)}, which is preferred"
+            )
         return
     given.setdefault(part, {})[field] = value
 
 
-def _push_mistakes(config: Config) -> list[str]:
-    push, found = config.push, list[str]()
-    if push.public_url is not None and http_url(push.public_url) is None:
-        found.append(
-            f"[push] public_url {mask_secrets(push.public_url)!r} is not an http or https address,"
-            " like https://mill.example.org"
-        )
-    if config.jobs.concurrency < 0:
-        found.append("[jobs] concurrency must not be negative")
-    return found
+def _bounds(info: Any) -> str:  # noqa: ANN401  # IntType or FloatType, which are not imported
+    least = f"above {info.gt:,}" if info.ge is None else f"at least {info.ge:,}"
+    most = f"below {info.lt:,}" if info.le is None else f"at most {info.le:,}"
+    return f", {least} and {most}"
 
 
 def _contradictions(config: Config) -> list[str]:
@@ -295,56 +316,8 @@ def _contradictions(config: Config) -> list[str]:
             f"[schedule] min_interval_sec {schedule.min_interval_sec} is above "
             f"max_interval_sec {schedule.max_interval_sec}"
         )
-    if schedule.min_interval_sec <= 0:
-        found.append("[schedule] min_interval_sec must be positive")
-    if not 0 <= schedule.jitter_ratio < 1:
-        found.append(f"[schedule] jitter_ratio {schedule.jitter_ratio} must be from 0 to below 1")
-    if schedule.price_sec <= 0:
-        found.append(f"[schedule] price_sec {schedule.price_sec} must be positive")
-    found += [
-        f"[schedule] {name} {value} must be at least 1"
-        for name in ("whole_document_price", "late_price_max")
-        if (value := getattr(schedule, name)) < 1
-    ]
     if config.run.lease_sec * 1000 < config.fetch.timeout_ms + 5000:
         found.append("[run] lease_sec must outlast [fetch] timeout_ms by five seconds")
-    if config.run.concurrency < 1:
-        found.append("[run] concurrency must be at least 1")
-    if config.store.readers < 1:
-        found.append("[store] readers must be at least 1")
-    if config.store.connections < 1:
-        found.append("[store] connections must be at least 1")
-    if config.store.url is not None and not config.store.url.startswith(_STORES):
-        found.append(
-            f"[store] url {mask_secrets(config.store.url)!r} (or FEEDMILL_STORE_URL, DATABASE_URL) is not "
-            "supported: expected postgresql://user:password@host/name; leave it out for SQLite"
-        )
-    found += _push_mistakes(config)
-    ports = {
-        "health": config.health.port, "serve": config.serve.port, "push": config.push.port,
-    }  # fmt: skip
-    for part, port in ports.items():
-        if not 0 <= port <= _HIGHEST_PORT:
-            found.append(f"[{part}] port {port} must be from 0 to {_HIGHEST_PORT}")
-    if not 0 <= config.observe.trace_ratio <= 1:
-        found.append(f"[observe] trace_ratio {config.observe.trace_ratio} must be from 0 to 1")
-    endpoint = config.observe.otlp_endpoint
-    if endpoint is not None and not endpoint.startswith(("http://", "https://")):
-        found.append(
-            f"[observe] otlp_endpoint {mask_secrets(endpoint)!r} is not supported: expected the address of"
-            " OTLP over HTTP, for example http://localhost:4318"
-        )
-    found += [
-        f"[fulltext] {name} must be at least {least}"
-        for name, least in (("processes", 1), ("deadline_sec", 0.1), ("memory_mb", 64))
-        if getattr(config.fulltext, name) < least
-    ]
-    if not 1 <= config.clusters.window_days <= 90:
-        found.append("[clusters] window_days must be from 1 to 90")
-    if config.clusters.max_entries < 2:
-        found.append("[clusters] max_entries must be at least 2")
-    if config.bus.window < 1:
-        found.append("[bus] window must be at least 1")
     try:
         check_address("192.0.2.1", allow_cidrs=config.fetch.allow_cidrs)
     except ConfigError as problem:

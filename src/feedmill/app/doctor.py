@@ -2,6 +2,9 @@
 # Tested in tests/integration/roles/test_health_and_readiness.py
 
 import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +18,13 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.open import open_store
 from feedmill.adapters.store.secret_keys import use_keys_of_environment
 from feedmill.app.secrets import check_secret_key
-from feedmill.app.services import DATABASE_NAME, RAW_FOLDER, open_blobs, open_bucket_blobs
+from feedmill.app.services import (
+    DATABASE_NAME,
+    MEDIA_FOLDER,
+    RAW_FOLDER,
+    open_blobs,
+    open_bucket_blobs,
+)
 from feedmill.app.store_moves import missing_migrations
 from feedmill.config import Config
 from feedmill.engine.maintain.raw_owner import (
@@ -26,12 +35,15 @@ from feedmill.engine.maintain.raw_owner import (
     grace_ends,
     unindexed_segments,
 )
+from feedmill.engine.maintain.search_index import missing_from_index
 from feedmill.engine.ports.blobs import Blobs, RawIndex
+from feedmill.engine.ports.store import Store
 from feedmill.engine.run.heartbeat import wait_for_other_machines
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.readiness import ReadinessCheck, cached_check
 from feedmill.engine.run.services import Services
-from feedmill.errors import FeedmillError
+from feedmill.errors import FeedmillError, extra_hint
+from feedmill.model.media import MediaUsage
 from feedmill.model.worker import WorkerRole
 from feedmill.observe import log
 from feedmill.observe.masking import mask_secrets
@@ -46,7 +58,22 @@ async def run_doctor(config: Config) -> list[dict[str, Any]]:
     if all(check["ok"] for check in raw):
         raw += await _examine_raw_owner(config)
         raw += await _examine_secrets(config)
-    return [first, *(to_builtins(check) for check in checks), *raw, *_examine_extras(config)]
+        raw += await _examine_extensions(config)
+    own = [to_builtins(check) for check in checks]
+    return [first, *own, *raw, *_examine_extras(config), _examine_user_agent(config)]
+
+
+def _examine_user_agent(config: Config) -> dict[str, Any]:
+    """Whether publishers find in the User-Agent where to ask about the requests; advice, and no fault."""
+    agent = config.fetch.user_agent
+    has_contact = "://" in agent or "@" in agent
+    detail = agent if has_contact else f"{agent!r} does not say how publishers reach you"
+    advice = (
+        ""
+        if has_contact
+        else "FEEDMILL_FETCH_USER_AGENT='feedmill/0.1 (+https://your.example/bot)'"
+    )
+    return {"name": "user agent", "ok": True, "detail": detail, "advice": advice}
 
 
 def _examine_extras(config: Config) -> list[dict[str, Any]]:
@@ -61,7 +88,7 @@ def _examine_extras(config: Config) -> list[dict[str, Any]]:
             "ok": (installed := _is_installed(package)),
             "detail": f"{package} is installed"
             if installed
-            else f"not installed; run: pip install 'feedmill[{extra}]'",
+            else f"not installed; {extra_hint(extra)}",
         }
         for name, asked, package, extra in wanted
         if asked
@@ -127,15 +154,12 @@ async def _examine_raw_owner(config: Config) -> list[dict[str, Any]]:
         detail = f"{home / RAW_FOLDER} holds segments, but {home / DATABASE_NAME} is not there. {OWNER_HINT}"
         return [{"name": "raw index", "ok": False, "detail": detail}]
     try:
-        store = await open_store(config, home / DATABASE_NAME, clock.now(), schema="check")
-        try:
+        async with _opened_store(config) as store:
             blobs = await open_blobs(config, clock)
             try:
                 wrong = await _raw_problem(config, store, blobs, clock.now())
             finally:
                 await blobs.close()
-        finally:
-            await store.close()
     except FeedmillError as problem:
         wrong = f"{problem} {problem.hint}".strip()
     detail = wrong or "the store indexes the raw documents"
@@ -144,17 +168,13 @@ async def _examine_raw_owner(config: Config) -> list[dict[str, Any]]:
 
 async def _examine_secrets(config: Config) -> list[dict[str, Any]]:
     """Whether stored secrets are encrypted; no check before there is a store. Plain ones are counted, and no fault."""
-    path = Path(config.store.home) / DATABASE_NAME
-    if config.store.url is None and not path.exists():
+    if not _has_store(config):
         return []
     try:
         keys = use_keys_of_environment()
-        store = await open_store(config, path, SystemClock().now(), schema="check")
-        try:
+        async with _opened_store(config) as store:
             await check_secret_key(store, keys)
             counts = await store.count_secrets()
-        finally:
-            await store.close()
     except FeedmillError as problem:
         detail = f"{problem}. {problem.hint}".strip()
         return [{"name": "secrets", "ok": False, "detail": detail}]
@@ -166,6 +186,69 @@ async def _examine_secrets(config: Config) -> list[dict[str, Any]]:
             " to encrypt them, see `feedmill secrets --help`"
         )
     return [{"name": "secrets", "ok": True, "detail": detail}]
+
+
+async def _examine_extensions(config: Config) -> list[dict[str, Any]]:
+    """Media, full texts, clusters and search: what is kept and whether their jobs get on; nothing where none is used."""
+    if not _has_store(config):
+        return []
+    try:
+        async with _opened_store(config) as store:
+            counts, usage = await store.counts(), await store.media_usage()
+            failed = {
+                one.kind: one.jobs for one in await store.job_counts() if one.state == "failed"
+            }
+            read = await store.find_job("cluster", "log")
+            last_seq = await store.last_seq()
+            missing = await missing_from_index(store)
+    except FeedmillError as problem:
+        return [{"name": "extensions", "ok": False, "detail": f"{problem} {problem.hint}".strip()}]
+    checks = []
+    if usage.files or usage.reserved_bytes or config.media.tags:
+        checks.append(_examine_media(config, usage, failed.get("media", 0)))
+    if counts["fulltexts"]:
+        checks.append((True, "full texts kept", f"{counts['fulltexts']:,} extracted"))
+    if config.clusters.enabled and read is not None:
+        seq = read.cursor.get("seq", 0)
+        detail = (
+            f"{counts['clusters']:,} stories; the log is read up to event {seq:,} of {last_seq:,}"
+        )
+        is_well = read.state != "failed"
+        checks.append((is_well, "clusters", detail if is_well else f"{detail}; {read.last_error}"))
+    if config.search.enabled and counts["entries"]:
+        checks.append((True, "search", missing or f"{counts['entries']:,} entries are indexed"))
+    return [{"name": name, "ok": ok, "detail": detail} for ok, name, detail in checks]
+
+
+def _examine_media(config: Config, usage: MediaUsage, failed: int) -> tuple[bool, str, str]:
+    quota = config.media.quota_bytes
+    detail = f"{usage.files:,} {'file' if usage.files == 1 else 'files'}, {usage.size_bytes / 2**20:,.1f} MiB of {quota / 2**20:,.0f} MiB"
+    if failed:
+        detail += f"; {failed:,} downloads failed, see `feedmill media list --state failed`"
+    folder = Path(config.store.home) / MEDIA_FOLDER
+    if config.blobs.url is None and folder.exists():
+        try:
+            doctor.prove_writable(folder)
+        except OSError as problem:
+            return False, "media", f"{folder} is not writable: {problem.strerror}"
+        missing = quota - usage.size_bytes - shutil.disk_usage(folder).free
+        if missing > 0:
+            detail += f"; the disk has {missing / 2**20:,.0f} MiB less room than the quota allows"
+    return True, "media", detail
+
+
+def _has_store(config: Config) -> bool:
+    return config.store.url is not None or (Path(config.store.home) / DATABASE_NAME).exists()
+
+
+@asynccontextmanager
+async def _opened_store(config: Config) -> AsyncIterator[Store]:
+    path = Path(config.store.home) / DATABASE_NAME
+    store = await open_store(config, path, SystemClock().now(), schema="check")
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 async def _raw_problem(config: Config, store: RawIndex, blobs: Blobs, now: datetime) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -31,6 +31,9 @@ from feedmill.model.screening import (
 )
 from feedmill.observe import log
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics
+
+if TYPE_CHECKING:
+    from feedmill.adapters.screeners.encoders import Encoder
 
 MODELS_FOLDER: Final = "models"
 SCREENING_CACHE_NAME: Final = "screening.db"
@@ -94,7 +97,7 @@ async def open_screeners(
             screeners.append(LexicalScreener(bundled_data.reference_texts()))
         if "embedding" in asked:
             try:
-                screeners.append(_embedding(config, memory))
+                screeners.append(await _embedding(config, memory, stack))
             except (MissingExtraError, ScreenerError) as problem:
                 if method == "embedding":
                     raise
@@ -158,17 +161,38 @@ def model_folder(config: Config) -> Path:
     return Path(config.screen.model_dir or Path(config.store.home) / MODELS_FOLDER)
 
 
-def _embedding(config: Config, memory: ScreeningCache) -> Screener:
-    path = model_files.model_path(model_folder(config))
+async def _embedding(config: Config, memory: ScreeningCache, stack: AsyncExitStack) -> Screener:
     try:
         from feedmill.adapters.screeners.embedding import EmbeddingScreener  # noqa: PLC0415  # an extra
     except ImportError as problem:
         extra, part = "semantic", "embedding-based screening"
         raise MissingExtraError(extra, part) from problem
-    model_files.check_model(path, model_files.USE_M)
+    encoder = await _encoder(config, stack)
     return EmbeddingScreener(
-        path, memory, bundled_data.reference_texts(), threads=config.screen.threads
+        encoder, memory, bundled_data.reference_texts(), bundled_data.general_subjects()
     )
+
+
+async def _encoder(config: Config, stack: AsyncExitStack) -> "Encoder":
+    """The encoder of the settings: the bundled card, an ONNX file by path or URL, or an endpoint."""
+    from feedmill.adapters.screeners import encoders  # noqa: PLC0415  # an extra
+
+    screen = config.screen
+    if screen.embeddings_url:
+        return encoders.EndpointEncoder(screen, _model_fetcher(config, stack), key=_llm_key())
+    if screen.encoder == model_files.USE_M.id:
+        path = model_files.model_path(model_folder(config))
+        await asyncio.to_thread(model_files.check_model, path, model_files.USE_M)
+        known = frozenset(model_files.USE_M.languages)
+        return encoders.OnnxEncoder(model_files.USE_M.id, path, known, screen.threads)
+    if not screen.encoder_sha256:
+        mistake = "[screen] encoder_sha256: the hash of the encoder's file is needed"
+        raise ConfigError([mistake])
+    path = await model_files.encoder_file(
+        model_folder(config), screen.encoder, screen.encoder_sha256, _model_fetcher(config, stack)
+    )
+    read = frozenset(screen.encoder_languages)
+    return encoders.OnnxEncoder(screen.encoder_sha256, path, read, screen.threads)
 
 
 def _llm(config: Config, memory: ScreeningCache, stack: AsyncExitStack) -> Screener:
@@ -178,15 +202,20 @@ def _llm(config: Config, memory: ScreeningCache, stack: AsyncExitStack) -> Scree
             "FEEDMILL_SCREEN_LLM_URL, to an endpoint like http://127.0.0.1:8080/v1"
         )
         raise ConfigError([mistake])
-    clock = SystemClock()
+    fetcher = _model_fetcher(config, stack)
+    return LlmScreener(config.screen, fetcher, SystemClock(), memory, key=_llm_key())
+
+
+def _model_fetcher(config: Config, stack: AsyncExitStack) -> CurlFetcher:
+    """A fetcher for the endpoints of models, which may lie in private networks of the settings."""
     own = replace(
         config.fetch,
         allow_cidrs=config.screen.llm_allow_cidrs,
         read_timeout_ms=config.screen.llm_timeout_ms,
     )
-    fetcher = CurlFetcher(own, clock)
+    fetcher = CurlFetcher(own, SystemClock())
     stack.push_async_callback(fetcher.close)
-    return LlmScreener(config.screen, fetcher, clock, memory, key=_llm_key())
+    return fetcher
 
 
 def _llm_key() -> str | None:

@@ -1,5 +1,5 @@
 """Which key a store needs, and rewriting its secrets with another one."""
-# Tested in tests/integration/interfaces/cli/commands/test_secrets.py
+# Tested in tests/integration/interfaces/cli/commands/upkeep/test_secrets.py
 
 from feedmill.adapters.store.secret_keys import SecretKeys, new_key, use_keys_of_environment
 from feedmill.engine.ports.store import Store

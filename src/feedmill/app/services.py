@@ -1,14 +1,15 @@
 """Composition root: opens store, raw store, fetcher, sinks and bus with their concrete adapters."""
 # Tested in tests/integration/interfaces/cli/
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from msgspec.structs import replace
 
@@ -17,35 +18,43 @@ from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.blobs.media_files import DiskMedia
 from feedmill.adapters.bus.address import BusAddress, check_bus_files, parse_bus_address
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.extractor.pool import ExtractorPool
-from feedmill.adapters.http.fetcher import CurlFetcher
-from feedmill.adapters.sinks.ndjson import NdjsonSink, StdoutSink
+from feedmill.adapters.sinks.ndjson import (
+    ENTRY_FILES,
+    EVENT_FILES,
+    NdjsonSink,
+    StdoutSink,
+    has_former_files,
+    move_former_files,
+)
 from feedmill.adapters.sinks.raw_copies import RawCopySink
 from feedmill.adapters.store import open as opening
 from feedmill.adapters.store.secret_keys import use_keys_of_environment
 from feedmill.adapters.systemd import SystemdNotifier
 from feedmill.config import Config
 from feedmill.engine.deliver.rewound_log import tell_if_rewound
-from feedmill.engine.documents.raw_documents import load_document
+from feedmill.engine.deliver.whole_entries import ENTRIES_AT_ONCE, entry_lines
 from feedmill.engine.maintain.raw_owner import check_raw_owner, describe_owner
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import Bus, Sink
 from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.full_texts import Extractor
 from feedmill.engine.ports.media import MediaFiles
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.memory_budget import MemoryBudget
-from feedmill.engine.run.services import Services
-from feedmill.engine.service.metafeed_pages import render_topic
+from feedmill.engine.run.services import ScreenFunction, Services
 from feedmill.errors import BlobError, MissingExtraError, StoreError
 from feedmill.model.event import Event
+from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
+from feedmill.model.webhook import TopicContent
 from feedmill.observe import log
-from feedmill.parse.xml.tree import MAX_DEPTH
 from feedmill.publish.ndjson import cloudevent_line, event_line
 
 if TYPE_CHECKING:
     from feedmill.adapters.blobs.bucket.store import BucketBlobs
-from feedmill.app.screeners import LiveScreener
+    from feedmill.adapters.http.fetcher import CurlFetcher
+from feedmill.app.deferred import Deferred
+from feedmill.app.platform_rules import load_rules
 from feedmill.app.secrets import check_secret_key
 from feedmill.app.traces import open_traces
 
@@ -83,10 +92,9 @@ async def open_services(
         stack.push_async_callback(blobs.close)
         if not memory:
             await report_raw_owner(store, blobs)
-        fetcher = CurlFetcher(config.fetch, clock)
+        fetcher: Any = Deferred(partial(_fetcher, config, clock))
         stack.push_async_callback(fetcher.close)
-        judge = LiveScreener(config, stack)
-        extractor = ExtractorPool(config.fulltext)
+        extractor: Any = Deferred(partial(_extractor, config))
         stack.push_async_callback(extractor.close)
         yield Services(
             clock=clock,
@@ -94,19 +102,55 @@ async def open_services(
             blobs=blobs,
             store=store,
             config=config,
-            screen=judge,
-            render_topic=render_topic,
+            screen=_screen_function(config, stack),
+            render_topic=_render_topic,
             traces=open_traces(config, stack),
             extractor=extractor,
             media=open_media(config, home, keep_here=memory),
             downloader=fetcher,
             memory=MemoryBudget(config.run.memory_mb * 1024 * 1024),
+            rules=load_rules(config.discovery),
         )
+
+
+def _fetcher(config: Config, clock: Clock) -> "CurlFetcher":
+    from feedmill.adapters.http.fetcher import CurlFetcher  # noqa: PLC0415  # see Deferred
+
+    return CurlFetcher(config.fetch, clock)
+
+
+def _extractor(config: Config) -> Extractor:
+    from feedmill.adapters.extractor.pool import ExtractorPool  # noqa: PLC0415  # see Deferred
+
+    return ExtractorPool(config.fulltext)
+
+
+def _screen_function(config: Config, stack: AsyncExitStack) -> ScreenFunction:
+    opened: list[ScreenFunction] = []
+
+    async def screen(
+        texts: Sequence[ScreenText], topics: TopicSet, method: LiveScreenMethod
+    ) -> Sequence[Screening]:
+        if not opened:
+            from feedmill.app.screeners import LiveScreener  # noqa: PLC0415  # see Deferred
+
+            opened.append(LiveScreener(config, stack))
+        return await opened[0](texts, topics, method)
+
+    return screen
+
+
+async def _render_topic(url: str, services: Services) -> TopicContent | None:
+    from feedmill.engine.service.metafeed_pages import render_topic  # noqa: PLC0415  # see Deferred
+
+    return await render_topic(url, services)
 
 
 async def _tell_if_rewound(store: Store, home: Path, now: datetime) -> None:
     """Compare the log with what this home folder has told before anything is written or read (D37)."""
-    files = NdjsonSink(home / OUT_FOLDER)
+    out = home / OUT_FOLDER
+    kind = "entries" if await asyncio.to_thread(has_former_files, out) else "events"
+    files = NdjsonSink(out, kind=kind)
     for delivered in (opening.delivered_position(home), await files.newest()):
         if await tell_if_rewound(store, delivered, now):
             log.logger("log").warning(
@@ -165,7 +209,7 @@ def open_media(config: Config, home: Path, *, keep_here: bool = False) -> MediaF
 async def open_fetcher(config: Config) -> AsyncIterator[tuple[Fetcher, Clock]]:
     """Open the fetcher alone, for commands without a store."""
     clock = SystemClock()
-    fetcher = CurlFetcher(config.fetch, clock)
+    fetcher = _fetcher(config, clock)
     try:
         yield fetcher, clock
     finally:
@@ -178,12 +222,20 @@ def systemd_notifier() -> SystemdNotifier:
 
 
 def announce_settings(config: Config) -> None:
-    """Log a warning about private networks (D27) and about a limit that the parser does not allow."""
+    """Log a warning about private networks (D27) and about a limit that the parser does not allow.
+
+    ConfigError when no certificates are found to check servers by.
+    """
+    from feedmill.adapters.http.connection import trust_store  # noqa: PLC0415  # with it libcurl
+
+    trust_store(config.fetch.ca_file)
     if config.fetch.allow_cidrs:
         log.logger("egress").warning(
             "feeds may be fetched from private networks",
             allow_cidrs=",".join(config.fetch.allow_cidrs),
         )
+    from feedmill.parse.xml.tree import MAX_DEPTH  # noqa: PLC0415  # with it lxml
+
     if config.parse.max_xml_depth > MAX_DEPTH:
         log.logger("parse").warning(
             "max_xml_depth is above the limit of the XML parser, which applies",
@@ -192,19 +244,34 @@ def announce_settings(config: Config) -> None:
         )
 
 
-def file_sinks(services: Services) -> tuple[Sink, ...]:
-    """The file sinks of 002 §9.3: events, and raw documents when configured."""
+async def file_sinks(services: Services) -> tuple[Sink, ...]:
+    """The file sinks of 002 §9.3: events, whole entries, and raw documents when configured."""
     folder = Path(services.config.store.home) / OUT_FOLDER
-    events = NdjsonSink(folder, line=_line_of(services.config))
+    if await asyncio.to_thread(has_former_files, folder):
+        # Entries begin where events stand, so that an update delivers nothing again. In this order, so that a crash
+        # in between does the same once more.
+        reached = await services.store.cursor(EVENT_FILES)
+        await services.store.set_cursor(ENTRY_FILES, reached)
+        await asyncio.to_thread(move_former_files, folder)
+    events = NdjsonSink(folder, _line_of(services.config))
+    entries = NdjsonSink(
+        folder,
+        name=ENTRY_FILES,
+        kind="entries",
+        load=partial(entry_lines, store=services.store),
+        batch_events=ENTRIES_AT_ONCE,
+    )
     if not services.config.store.raw_copies:
-        return (events,)
+        return (events, entries)
+
+    from feedmill.engine.documents.raw_documents import load_document  # noqa: PLC0415  # rarely needed
 
     async def read(fetch_id: str) -> bytes | None:
         fetch = await services.store.fetch(fetch_id)
         found = fetch and await load_document(fetch, services.store, services.blobs)
         return found.body if found else None
 
-    return (events, RawCopySink(folder, read))
+    return (events, entries, RawCopySink(folder, read))
 
 
 def stdout_sink(config: Config | None = None) -> Sink:

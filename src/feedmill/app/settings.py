@@ -31,13 +31,14 @@ def set_up_logging(verbose: int, *, as_json: bool) -> None:
 
 
 def config_reference() -> list[dict[str, str]]:
-    """Every setting with its variable and default."""
+    """Every setting with its variable, default and allowed values."""
     return [
         {
             "part": part,
             "field": field.name,
             "variable": settings.environment_name(part, field.name),
             "default": json.encode(field.default).decode(),
+            "allowed": settings.allowed_values(field.type),
         }
         for part in settings.section_names()
         for field in settings.fields_of(part)

@@ -107,11 +107,13 @@ def _protocols(text: str) -> tuple[str | None, int]:
     """The innermost protocol at the front of the text, and where the host begins."""
     found: str | None = None
     end = 0
+    is_after_colon = False
     position = len(text) - len(text.lstrip(_LEADING_JUNK))
     while (spelt := _protocol_at(text, position)) is not None:
         scheme, separators, position = spelt
         # Behind a protocol, `https/example.com` is one more, and no host called https.
-        is_repeated = found is not None and "/" in separators
+        is_repeated = (found is not None or is_after_colon) and "/" in separators
+        is_after_colon = separators.strip() == ":"
         if _separates(separators, text, position) or (
             is_repeated and _DOTTED_HOST.match(text, position) is not None
         ):

@@ -31,6 +31,7 @@ from feedmill.publish.shapes import (
     ClusterDetail,
     ClusterPage,
     ClusterShape,
+    DiscoveredShape,
     EntryPage,
     EntryShape,
     EventPage,
@@ -221,6 +222,14 @@ class Client:
             "POST", "/canonicalize", CanonicalShape, body={"url": url}, silence_sec=patience
         )
 
+    async def discover(self, url: str, *, budget: int | None = None) -> DiscoveredShape:
+        """Every feed that an address leads to, what was tried and what it cost; nothing is stored."""
+        patience = max(self._timeout, _SEARCH_SEC)
+        query = {"url": url, "budget": budget}
+        return await self._transport.ask(
+            "GET", "/discover", DiscoveredShape, params=query, silence_sec=patience
+        )
+
     # entries
 
     async def entries(
@@ -239,10 +248,13 @@ class Client:
         published_until: datetime | None = None,
         removed: bool = False,
         duplicates: Duplicates = "hide",
-        order: EntryOrder = "first_seen",
+        order: EntryOrder | None = None,
         oldest_first: bool = False,
+        search: str | None = None,
+        search_full_texts: bool = False,
     ) -> AsyncIterator[EntryShape]:
-        """Entries that fit, the latest arrivals first; pages are asked for as they are needed.
+        """Entries that fit, the latest arrivals first and those of a `search` by relevance, with what it found
+        in `highlight`; pages are asked for as they are needed.
 
         An article that several of them carry comes once, unless `duplicates` is "include".
         """
@@ -261,6 +273,8 @@ class Client:
             "removed": "true" if removed else None,
             "duplicates": duplicates,
             "order": order,
+            "q": search,
+            "full_text": "true" if search_full_texts else None,
             "direction": "asc" if oldest_first else "desc",
         }
         async for page in self._pages("/entries", EntryPage, asked):

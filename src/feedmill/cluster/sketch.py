@@ -22,6 +22,9 @@ _MAX_HTML: Final = 8_000  # characters
 _MAX_TEXT: Final = 1_000
 _MAX_TITLE: Final = 300
 _MIN_STEM_WORDS: Final = 4
+_TITLE_WORDS: Final = 24
+_MIN_WORD: Final = 3  # octets
+_MIX: Final = 0x9E3779B97F4A7C15
 _TAG: Final = re.compile(r"<[^<>]{0,2000}>")
 _SPACES: Final = bytes(byte if byte >= 0x80 or chr(byte).isalnum() else 0x20 for byte in range(256))
 _PUNCTUATION: Final = re.compile(
@@ -58,12 +61,20 @@ def sketch(story: StoryText) -> Sketch:
         minhash=pack(f"<{len(points)}H", *[point & 0xFFFF for point in points]),
         bands=_bands(points) if len(words) >= MIN_WORDS else (),
         published=None if story.published is None else int(story.published.timestamp()),
+        title_hashes=_word_hashes(whole),
     )
 
 
 def keys_of(made: Sketch) -> tuple[int, ...]:
     """The 64-bit keys by which candidates are found: two entries that may be one story share one."""
-    return tuple(dict.fromkeys((*made.links, *made.titles, *made.bands)))
+    second = exact_second(made)
+    times = () if second is None else (second * _MIX % 2**63,)
+    return tuple(dict.fromkeys((*made.links, *made.titles, *made.bands, *times)))
+
+
+def exact_second(made: Sketch) -> int | None:
+    """When it was published; None for a whole minute, which people and templates choose."""
+    return made.published if made.published and made.published % 60 else None
 
 
 def is_specific(link: str) -> bool:
@@ -82,6 +93,12 @@ def words_of(text: str) -> list[bytes]:
     if not text.isascii():
         text = _UNSPACED.sub(r" \g<0> ", _PUNCTUATION.sub(" ", text))
     return text.casefold().encode("utf-8", "replace").translate(_SPACES).split()
+
+
+def _word_hashes(words: list[bytes]) -> bytes:
+    """Two bytes of each word that is long enough to mean something."""
+    hashes = {crc32(word) & 0xFFFF for word in words[:_TITLE_WORDS] if len(word) >= _MIN_WORD}
+    return pack(f"<{len(hashes)}H", *sorted(hashes))
 
 
 def _shingles(words: list[bytes]) -> list[int]:
@@ -104,8 +121,7 @@ def _bands(points: list[int]) -> tuple[int, ...]:
     return tuple(
         (
             points[band]
-            + 0x9E3779B97F4A7C15
-            * (points[band + 20] + 0xC2B2AE3D27D4EB4F * (points[band + 41] + band))
+            + _MIX * (points[band + 20] + 0xC2B2AE3D27D4EB4F * (points[band + 41] + band))
         )
         % 2**63
         for band in range(0, 2 * _BANDS, 2)

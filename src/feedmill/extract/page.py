@@ -10,13 +10,14 @@ from typing import Any, Final
 import lxml.html
 import trafilatura
 
-from feedmill.canonicalise.discovery.html_page import page_text
+from feedmill.canonicalise.discovery.html_page import page_text, read_page
+from feedmill.canonicalise.policies import canonical_link
 from feedmill.errors import UsageError
 from feedmill.extract.paywall import is_paywalled
 from feedmill.extract.selector import select
 from feedmill.model.full_text import ExtractedText, NoFullText, PageTask
 
-RECIPE: Final = "1"  # grows when our use of the extractor changes what comes out
+RECIPE: Final = "2"  # grows when our use of the extractor changes what comes out
 VERSION: Final = f"{RECIPE}+trafilatura-{trafilatura.__version__}"
 _WORD: Final = re.compile(r"\w+")
 _MARKUP: Final = re.compile(
@@ -29,6 +30,7 @@ _ROOT: Final = re.compile(
     re.IGNORECASE,
 )
 _LINES: Final = 300  # characters of a title or an author
+_HEAD_CHARS: Final = 200_000  # in which the links of the head are looked for
 
 
 def extract_page(task: PageTask) -> ExtractedText | NoFullText:
@@ -59,7 +61,17 @@ def extract_page(task: PageTask) -> ExtractedText | NoFullText:
         published=document.date if document else None,
         language=_language(markup),
         paywalled=is_paywalled(markup),
+        canonical_url=canonical_address(markup, task.url),
     )
+
+
+def canonical_address(markup: str, url: str) -> str | None:
+    """The address that a page gives as its own (RFC 6596), in our canonical spelling; None without one."""
+    page = read_page(markup[:_HEAD_CHARS], url)
+    for one in page.links:
+        if "canonical" in one.get("rel").lower().split():
+            return canonical_link(one.get("href"), base=page.base) if one.get("href") else None
+    return None
 
 
 def count_words(html: str) -> int:

@@ -87,7 +87,7 @@ def article_hash(entry: Entry, prefix_chars: int = ARTICLE_PREFIX_CHARS) -> str 
     NFKC and lower case happen here and only here (D18).
     """
     title = _collapse(unicodedata.normalize("NFKC", entry.title or "")).lower()
-    summary = _collapse(unicodedata.normalize("NFKC", entry.summary or ""))[:prefix_chars]
+    summary = _beginning(unicodedata.normalize("NFKC", entry.summary or ""), prefix_chars)
     link = entry.article_link or link_of(entry) or ""
     if not (title or summary or link):
         return None
@@ -103,7 +103,7 @@ def article_version(prefix_chars: int = ARTICLE_PREFIX_CHARS) -> str:
 
 def fallback_hash(entry: Entry, feed_key: str) -> str:
     """`fallback-v1`: 000/001's last resort, feed|title|published|first 200 of the summary."""
-    summary = _collapse(entry.summary or "")[:FALLBACK_SUMMARY_CHARS]
+    summary = _beginning(entry.summary or "", FALLBACK_SUMMARY_CHARS)
     parts = (feed_key, _collapse(entry.title or ""), _second(entry.published), summary)
     return _sha256("|".join(parts))
 
@@ -157,6 +157,12 @@ def _second(moment: datetime | None) -> str:
 
 def _collapse(text: str) -> str:
     return " ".join(text.split())
+
+
+def _beginning(text: str, chars: int) -> str:
+    """The first characters of the collapsed text; of a long one, no more is collapsed than it takes."""
+    found = _collapse(text[: 2 * chars])[:chars]
+    return found if len(found) == chars else _collapse(text)[:chars]
 
 
 def _lasting(name: str, value: object, volatile: Mapping[str, int]) -> object:

@@ -22,7 +22,8 @@ def new_keys(
     An item without a row and without a single free key, not even that of the item itself, is
     left out: it is, word for word, what a known entry used to be.
     """
-    taken = set(matching.owners)
+    # The key of a row of an older version is registered when the row is seen again.
+    taken = {key for key, row in matching.owners.items() if not row.legacy}
     found: dict[int, tuple[IdentityKey, ...]] = {}
     for position in _in_order(seen, matching.matches):
         found[position] = _free(_wanted(seen[position], matching.owners, feed), taken)

@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-import puremagic
-
 HEAD_BYTES: Final = 4_096  # of a file, to say what it is
 
 _ENDINGS: Final = {
@@ -99,6 +97,8 @@ def ending_for(kind: str | None, url: str) -> str:
 
 
 def _magic_type(head: bytes) -> str | None:
+    import puremagic  # noqa: PLC0415  # 6 ms that commands without media do not need
+
     try:
         best = puremagic.magic_string(head)[0]
     except (puremagic.PureError, ValueError):  # unknown, or nothing at all

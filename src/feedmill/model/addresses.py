@@ -11,11 +11,19 @@ _SECRET_PARAMETER: Final = re.compile(
     re.IGNORECASE,
 )
 
+# In a dedupe_key, `guid:ADDRESS:ID`, a colon ends the address.
+_SECRET_IN_KEY: Final = re.compile(
+    _SECRET_PARAMETER.pattern.replace("[^&;#", "[^&;#:"), re.IGNORECASE
+)
+
 
 def mask_address(url: str) -> str:
     """The address of a feed with the tokens in its parameters replaced by ***.
 
     Narrower than `mask_secrets`: `?token=`, `?api_key=` and their like, but not `?keyword=`. People read these
-    addresses, and most parameters of a feed are no secrets.
+    addresses, and most parameters of a feed are no secrets. Of a `dedupe_key` the publisher's id after the address stays.
     """
-    return _SECRET_PARAMETER.sub(r"\1***", url) if "=" in url else url
+    if "=" not in url:
+        return url
+    pattern = _SECRET_IN_KEY if url.startswith("guid:") else _SECRET_PARAMETER
+    return pattern.sub(r"\1***", url)

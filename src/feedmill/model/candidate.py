@@ -7,12 +7,15 @@ changed by hand, cut short or written by another version is refused as a whole.
 A program may ask for an insertion; only a person answers. A yes makes one ticket, good once, for a short
 time, and only for the very selection that the person was shown.
 """
-# Tested in tests/integration/interfaces/cli/commands/test_screen_and_models.py
+# Tested in tests/integration/interfaces/cli/commands/two_phase/test_screen_and_models.py
 
 from datetime import datetime
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from feedmill.model.base import Value
+from feedmill.model.screening import Topic
 
 SCHEMA = "feedmill-candidates/1"
 
@@ -31,6 +34,7 @@ CandidateReason = Literal[
     "bad-selection",  # no list of candidate ids
     "unknown-id",  # the file has no candidate of that number
     "not-confirmed",  # without a confirmation
+    "not-reviewed",  # the whole window at once, neither screened nor reviewed
     "raw-missing",  # the document is neither in the file nor in the raw store
     "no-such-item",  # the document does not hold the candidate, as it is read today
 ]
@@ -127,6 +131,8 @@ class CandidateFile(Value):
     candidates: tuple[WindowCandidate, ...]
     digest: str = ""  # SHA-256 over the file with this field empty
     documents: tuple[CollectedDocument, ...] = ()  # that candidates were found in
+    # The chosen topics, whole; a file of before, or one for the bundled topics, has none.
+    topic_set: tuple[Topic, ...] | UnsetType = UNSET
 
 
 class Question(Value):

@@ -5,9 +5,11 @@ that everything it decided can be replayed and shown to a person.
 """
 # Tested in tests/unit/engine/subscribe/test_canonicalise.py
 
+from datetime import datetime
 from typing import Any, Literal
 
 from feedmill.model.base import Value
+from feedmill.model.parsed import FeedFormat
 
 RequestRole = Literal[
     "input",
@@ -17,6 +19,7 @@ RequestRole = Literal[
     "probe",
     "variant",
     "upgrade",
+    "declared",  # the page itself names it as a feed
     "platform",  # where a platform says that the feed of such a page is
     "guess",  # where we think that a feed may be: robots.txt has a say
 ]
@@ -47,6 +50,23 @@ class Lookup(Value):
     after_fetch: bool = False
 
 
+class FeedFacts(Value):
+    """What a document says of its feed: for a person who chooses, and to compare formats of one feed."""
+
+    format: FeedFormat
+    title: str = ""
+    site: str = ""  # its home page without scheme, `www.` and slash
+    language: str | None = None
+    entries: int = 0
+    last_post: datetime | None = None
+    items: tuple[tuple[str, str], ...] = ()  # link and title of the newest entries, newest first
+    links: tuple[str, ...] = ()  # of the newest entries, as published
+    text_chars: int = 0  # of all entries together
+    dated: int = 0  # entries with a date
+    named: int = 0  # entries with an id
+    has_hub: bool = False
+
+
 class Seen(Value):
     """What came back for one URL, as far as the search is concerned."""
 
@@ -62,6 +82,7 @@ class Seen(Value):
     spent: bool = True  # False: refused before anything was sent
     reason: str = ""  # why it is no feed: a stable word
     detail: str = ""  # the same for a person
+    facts: FeedFacts | None = None  # None: no feed, or the caller reads feeds himself
 
 
 class Existing(Value):
@@ -127,36 +148,66 @@ class NotCanonical(Value):
     first: Seen | None = None  # what the address answered, for discovery
 
 
-FoundBy = Literal["header", "link", "platform", "anchor", "guess"]
+FoundBy = Literal[
+    "header",  # a Link header of the page
+    "link",  # a link element of the page
+    "platform",  # a platform rule, shipped or of your own
+    "anchor",  # an ordinary link of the page
+    "guess",  # a well-known path
+    "list",  # an outline of an OPML list
+    "address",  # the given address is the feed
+]
 
 
 class FoundFeed(Value):
-    """A feed that a page leads to, not requested yet; best first in every list."""
+    """A feed that a page leads to; best first in every list. What was requested says what it is."""
 
     url: str
     found_by: FoundBy
     title: str | None = None
-    type: str | None = None  # the media type that was declared
+    type: str | None = None  # the media type: declared, or of what was served
     is_comments: bool = False
     rule: str = ""  # the platform rule that proposed it
     is_published: bool = False  # the rule is the platform's own word, no guess of ours
+    is_extra: bool = False  # listed, but never a reason to ask which one is wanted
+    is_fetched: bool = False  # it was requested and is a feed; what follows is known only then
+    format: str | None = None
+    entries: int | None = None
+    last_post: datetime | None = None
+    language: str | None = None
+    cleanliness: float | None = None  # of its address
+    alternatives: tuple[str, ...] = ()  # the same feed in other formats
+    chosen_for: str = ""  # why this format and not one of the alternatives
 
 
 FoundReason = Literal[
-    "declared",  # the page names its feeds; nothing was asked
+    "declared",  # the page names its feeds; no request was left to look at them
     "proven",  # the first one was asked for and is a feed
     "nothing-found",  # everything that came to mind was asked, and nothing is a feed
     "budget-spent",  # there was more to ask than requests to spend
     "rate-limited",  # the host asked for patience
     "disallowed",  # robots.txt forbids the page or something that was left to ask
+    "catch-all",  # the site answers every address with a page, so guessing is useless
 ]
 
 
 class Found(Value):
-    """What a page leads to. Only with a proof was a feed asked for, and then it stands first."""
+    """What a page leads to, what was asked on the way, and why the search ended."""
 
-    feeds: tuple[FoundFeed, ...]  # best first; comment feeds last
+    feeds: tuple[FoundFeed, ...]  # best first: live ones, empty ones, comments
     reason: FoundReason
-    proven: Seen | None = None  # the answer of the first feed
     asked: tuple[Asked, ...] = ()
-    untried: tuple[FoundFeed, ...] = ()  # thought of, and neither asked for nor among the feeds
+    untried: tuple[FoundFeed, ...] = ()  # thought of, and not asked for
+    failed: Seen | None = None  # the answer of the first declared feed that is none
+
+
+class Discovered(Value):
+    """What an address leads to, without a subscription: every feed, what was tried, what it cost."""
+
+    url: str  # as asked for, put right
+    reason: FoundReason
+    words: str  # why the search ended, for a person
+    requests: int  # robots.txt and redirects included
+    feeds: tuple[FoundFeed, ...] = ()
+    tried: tuple[Asked, ...] = ()
+    untried: tuple[str, ...] = ()

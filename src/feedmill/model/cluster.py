@@ -12,7 +12,8 @@ EvidenceKind = Literal[
     "link",  # both lead to the same address, as published or as the fetched page calls itself
     "text",  # both have the same text, or nearly so
     "title-and-text",  # the same title, and texts that share passages
-    "title-and-time",  # the same title, published at the same time, and texts that do not differ
+    "title-and-time",  # the same title at the same time and texts that do not differ, or much of it in the same second
+    "text-and-time",  # texts that share passages, published in the same second
 ]
 
 
@@ -38,6 +39,7 @@ class Sketch(Value, array_like=True):
     minhash: bytes = b""  # two bytes of each of 64 minima; empty: no text
     bands: tuple[int, ...] = ()  # of a text that is long enough to be compared by itself
     published: int | None = None  # Unix seconds
+    title_hashes: bytes = b""  # two bytes of each word of the title
 
 
 class Evidence(Value):
@@ -77,6 +79,7 @@ class StoredStory(Value):
 
     entry_uid: str
     tags: tuple[str, ...]  # of its feed
+    wanted: bool | None  # by its feed's own setting; None: as the tags say
     link: str | None  # as published, with its fragment
     text: StoryText
 

@@ -5,7 +5,7 @@ Field names are those of seed 002 §5.2 wherever it gives one.
 # Tested in tests/unit/identify/test_hashes.py
 
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from feedmill.model.base import Value
 from feedmill.model.parsed import Slice
@@ -27,6 +27,21 @@ FindingCode = Literal[
     "bad-date",  # a date string that no grammar reads
     "bad-link",  # a link that is not http or https
 ]
+
+
+# Findings that may be an attack on readers; the others are about unusable fields.
+SUSPICIOUS: Final[frozenset[FindingCode]] = frozenset(
+    (
+        "script",
+        "event-handler",
+        "embedded-frame",
+        "form",
+        "data-url",
+        "css-trick",
+        "meta-refresh",
+        "hidden-text",
+    )
+)
 
 
 class Author(Value):

@@ -5,9 +5,11 @@ from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from feedmill.model.base import Value
 from feedmill.model.entry import Author, EntryEnclosure, PublishedSource
+from feedmill.model.search import Highlight
 
 EventType = Literal[
     "new_entry",
@@ -18,6 +20,7 @@ EventType = Literal[
     "feed.moved",
     "feed.move_held",
     "feed.merged",
+    "feed.unmerged",
     "feed.rekeyed",
     "feed.quota",
     "feed.state",
@@ -118,6 +121,7 @@ class StoredEntry(Value):
     article_id: str = ""  # the same for every entry that carries the article
     duplicate_of: str | None = None  # entry_uid of the first entry that carries the article
     cluster_id: str | None = None  # the story that other feeds tell too
+    highlight: Highlight | UnsetType = UNSET  # of a search: what it found
 
 
 class Revision(Value):

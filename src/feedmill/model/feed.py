@@ -36,6 +36,7 @@ class FeedOverrides(Value):
     media_types: tuple[str, ...] = ()  # other rules than those of [media]
     media_newest: int | None = None
     media_max_bytes: int | None = None
+    clusters: bool | None = None  # compare its entries with other feeds; None: as the tags say
 
 
 QuotaReason = Literal[
@@ -62,6 +63,7 @@ MoveSource = Literal[
     "itunes:new-feed-url",
     "self",  # the document used to name another address of its own
     "https",  # the same feed is served by https
+    "site",  # found on the site of a feed that was lost
     "manual",  # moved by hand
 ]
 MoveProof = Literal[
@@ -78,6 +80,7 @@ MoveReason = Literal[
     "loop",  # the feed left that address less than a week ago
     "taken",  # the address belongs to another feed
     "has-credentials",  # they would be sent to another host
+    "no-feed-found",  # the site of a lost feed leads to no other feed
 ]
 
 
@@ -114,6 +117,17 @@ class MergeCounts(Value):
     folded: int = 0  # that both had: one row each is left
     fetches: int = 0
     aliases: int = 0
+
+
+class MergedFeed(Value):
+    """A subscription that was merged into another by hand; it can be undone until it is made final."""
+
+    feed_id: str
+    url: str
+    title: str | None
+    into_id: str
+    into_url: str
+    merged_at: datetime
 
 
 class ImportedOutline(Value):
@@ -260,6 +274,13 @@ class BlobRef(Value):
     prefix_sha256: str | None = None  # the body that serves as zstd prefix
 
 
+class BodyRef(Value):
+    """The body of a fetch in the raw store (002 §5.3: BlobRef)."""
+
+    storage: str  # localfs, s3, gcs or azure
+    key: str  # sha256: and the digest of the exact bytes; what lies there never changes
+
+
 class FetchRecord(Value):
     """One attempt to poll a feed (002: RawFetch); unique by (feed_id, scheduled_at)."""
 
@@ -289,6 +310,7 @@ class FetchRecord(Value):
     interval_sec: float | None = None  # that the poll waited for; None: it was not scheduled
     saved_bytes: int | None = None  # of the body that a 304 made unnecessary, as transferred
     retries: int = 0  # connection attempts after the first
+    body_ref: BodyRef | None = None  # of one that is published; None: it brought no body
 
 
 class FetchNote(Value):

@@ -46,6 +46,7 @@ class ExtractedText(Value):
     published: str | None = None  # a day, as the page says it
     language: str | None = None
     paywalled: bool = False
+    canonical_url: str | None = None  # what the page says is its address
 
 
 class NoFullText(Value):
@@ -80,3 +81,4 @@ class FullText(Value):
     extractor: str | None = None
     version: str | None = None
     selector: str | None = None
+    canonical_url: str | None = None  # what the page calls itself (rel=canonical)

@@ -90,6 +90,7 @@ class KnownEntry(Value):
     published: datetime | None = None
     updated: datetime | None = None
     removed: bool = False
+    legacy: bool = False  # found by its dedupe_key: its keys are not registered yet (000 step 4)
 
 
 class Added(Value):
@@ -177,6 +178,16 @@ class Changes(Value):
     summary: ChangeSummary
     ignored_guids: tuple[str, ...] = ()  # to be remembered with the feed
     ignored_links: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> tuple[Added | Revised, ...]:
+        """The entries that come in or change."""
+        return tuple(one for one in self.changes if isinstance(one, Added | Revised))
+
+    @property
+    def modified_count(self) -> int:
+        """How many of those cleaning changed (003 §8: normalized_modified_count)."""
+        return sum(bool(one.seen.entry.modified) for one in self.written)
 
 
 class Removed(Value):

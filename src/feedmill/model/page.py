@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Generic, Literal, TypeVar
 
 from feedmill.model.base import Value
+from feedmill.model.search import SearchQuery
 
 T = TypeVar("T")
 
 
-EntryOrder = Literal["published", "first_seen"]
+EntryOrder = Literal["published", "first_seen", "relevance"]  # the last for a search only
 Duplicates = Literal["hide", "include", "cluster"]
 
 
@@ -28,6 +29,7 @@ class EntryFilter(Value):
     published_since: datetime | None = None  # published_effective, inclusive
     published_until: datetime | None = None  # published_effective, exclusive
     text: str | None = None  # prefix of a word in the title
+    query: SearchQuery | None = None  # words in title, summary and content
     include_removed: bool = False
     duplicates: Duplicates = "include"  # "hide": an article once; "cluster": a story once
     order: EntryOrder = "first_seen"
@@ -35,7 +37,9 @@ class EntryFilter(Value):
 
 
 FeedOrder = Literal["name", "added", "next-poll", "failures"]  # the last lists failing feeds only
-FeedListState = Literal["failing", "backing-off", "suspect", "gone", "paused", "circuit-open"]
+FeedListState = Literal[
+    "failing", "backing-off", "suspect", "gone", "paused", "circuit-open", "lost"
+]
 
 
 class FeedFilter(Value):

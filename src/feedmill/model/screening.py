@@ -39,6 +39,8 @@ class TopicSet(Value):
     name: str
     topics: tuple[Topic, ...]
     background: tuple[str, ...] = ()  # sentences about anything else
+    prompt: str = ""  # what a person looks for, in their words; for language models
+    rivals: tuple[Topic, ...] = ()  # scored too and never suggested: they win what is about them
     version: str = ""  # digest of everything above
 
 
@@ -124,6 +126,19 @@ class Screening(Value):
     decided_by: str = "feedmill"
 
 
+class InsertResult(Value):
+    """What an insertion did; the four counts add up to `selected`."""
+
+    selected: int = 0
+    new: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    skipped: int = 0  # repeats of another entry of its document, or older than what is stored
+    feeds_added: int = 0
+    entry_uids: tuple[str, ...] = ()  # of the new ones
+    skipped_reasons: dict[int, str] = msgspec.field(default_factory=dict)  # by candidate
+
+
 class Confirmation(Value):
     """Who confirmed what, when, and what they were shown."""
 
@@ -131,7 +146,10 @@ class Confirmation(Value):
     confirmed_at: datetime
     file_digest: str
     candidate_ids: tuple[int, ...]
-    shown: Literal["terminal", "page", "command-line", "mcp"]
+    # unreviewed: a person confirmed a whole window that was neither screened nor reviewed
+    shown: Literal["terminal", "page", "command-line", "mcp", "unreviewed"]
+    question: str = ""  # code of the question that was answered
+    result: InsertResult | None = None  # on the line that is written after the insertion
 
 
 class LiveScreen(Value):

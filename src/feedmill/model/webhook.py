@@ -8,6 +8,7 @@ from feedmill.model.base import Value
 from feedmill.model.event import Event, EventType
 
 EventFormat = Literal["plain", "cloudevents"]
+EventPayload = Literal["compact", "full"]  # full: with whole entries
 DeliveryFormat = Literal[EventFormat, "websub"]  # websub: the content of a topic of our hub
 WebhookState = Literal["active", "paused"]
 PauseReason = Literal[
@@ -38,6 +39,7 @@ class Webhook(Value):
     feed_id: str | None = None
     tag: str | None = None
     format: DeliveryFormat = "plain"
+    payload: EventPayload = "compact"
     state: WebhookState = "active"
     paused_reason: PauseReason | None = None
     cursor: int = 0  # the number of the last event that is settled

@@ -55,7 +55,7 @@ def normalise_entry(
     content, fallback = _bodies(parsed, links.link or base, config)
     body = fallback or content
     if body and body.embeds:
-        files = with_embeds(files, body.embeds, links.link or base, config.max_enclosures)
+        files = with_embeds(files, body.embeds, body.base, config.max_enclosures)
     html = body.html or None if body else None
     entry = Entry(
         guid=remove_surrogates(parsed.id).strip() or None if parsed.id else None,

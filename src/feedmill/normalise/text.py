@@ -19,6 +19,8 @@ from feedmill.normalise.html.tokens import (
     BLOCK_TAGS,
     TAG_PATTERN,
     html_tokens,
+    is_address,
+    is_cut_off,
     tag_name,
 )
 
@@ -34,8 +36,6 @@ _NOISE = re.compile(
 _ASCII_NOISE = bytes([*range(0x09), 0x0B, *range(0x0E, 0x20), 0x7F])
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _TAG_OPENER = re.compile(r"<(?=[A-Za-z/!?])")
-_CUT_TAG = re.compile(r"</?(?:[A-Za-z][\w:-]*(?:\s+[\w:-]*)?)?\Z")
-_HAS_ATTRIBUTE = re.compile(r"\s[\w:-]+=")
 _START_TAG = re.compile(r"<([A-Za-z][A-Za-z0-9]*+)[\s/>]")
 _END_TAG = re.compile(r"</([A-Za-z][A-Za-z0-9]*+)\s*+>")
 _TELLING_TAG = re.compile(
@@ -43,6 +43,7 @@ _TELLING_TAG = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_CLUSTER = 32
+_SPECIAL_TAGS = REMOVED_TAGS | {"http:", "https:"}
 
 _AMPERSANDS = re.compile(r"&(?:(?:amp|AMP|#0*+38|#[xX]0*+26);)++")
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9A-Fa-f]++)|([0-9]++))|([A-Za-z][A-Za-z0-9]{1,31}));")
@@ -173,8 +174,9 @@ def _strip(text: str) -> str:
 def _strip_simple(text: str) -> str | None:
     """The text without its tags, in one pass; None when there is more than finished tags."""
     pieces = TAG_PATTERN.split(text)
-    names = " ".join(pieces[1::3]).lower().split(" ")  # no name holds a blank
-    if "" in pieces[2::3] or not REMOVED_TAGS.isdisjoint(names):
+    joined = " ".join(pieces[1::3]).lower()
+    names = joined.split(" ")  # no name holds a blank
+    if "" in pieces[2::3] or not _SPECIAL_TAGS.isdisjoint(names) or "@" in joined:
         return None
     pieces[1::3] = [" " if name in BLOCK_TAGS else "" for name in names[: len(pieces) // 3]]
     del pieces[2::3]
@@ -191,8 +193,10 @@ def _strip_any(text: str) -> str:
         position = resume
         if token["end"] == "" or token["bogus_end"] == "":
             pieces.append(_unclosed(token[0]))
-        elif tag_name(token) in BLOCK_TAGS:
+        elif (name := tag_name(token)) in BLOCK_TAGS:
             pieces.append(" ")  # without it, words would run together
+        elif is_address(name):
+            pieces.append(token[0].strip("<>"))
         elif token["cdata"]:
             cdata = True
     pieces.append(text[position:])
@@ -202,7 +206,7 @@ def _strip_any(text: str) -> str:
 
 def _unclosed(rest: str) -> str:
     """What stays of a tag that the text's end cut off: nothing, or the words if it is none."""
-    if _CUT_TAG.match(rest) or _HAS_ATTRIBUTE.search(rest):
+    if is_cut_off(rest):
         return ""
     return _TAG_OPENER.sub("< ", rest)
 

@@ -7,9 +7,8 @@ quoted, so that one record is always one line.
 import sys
 from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
+from functools import partialmethod
 from typing import Any, Final, TextIO, cast
-
-import structlog
 
 from feedmill.model.addresses import mask_address
 from feedmill.observe.traces import kept_trace_id
@@ -17,18 +16,65 @@ from feedmill.observe.traces import kept_trace_id
 LOG_LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
+class _Choice:
+    """What the process has chosen, and whether structlog was told."""
+
+    threshold, as_json, is_applied = LOG_LEVELS["warning"], False, False
+
+
 def set_up(level: str = "warning", *, as_json: bool = False) -> None:
-    """Configure logging once, at the edge of the process."""
+    """Configure logging once, at the edge of the process; structlog is imported for the first line.
+
+    It imports rich: a tenth of a second that a command without a warning does without.
+    """
+    _Choice.threshold, _Choice.as_json, _Choice.is_applied = LOG_LEVELS[level], as_json, False
+
+
+class Logger:
+    """A logger with the name of a component; a line below the level costs a comparison."""
+
+    __slots__ = ("_component",)
+
+    def __init__(self, component: str) -> None:
+        self._component = component
+
+    def is_enabled_for(self, level: int) -> bool:
+        """True when a line of this level is written."""
+        return level >= _Choice.threshold
+
+    def log(self, level: int, event: str, **values: object) -> None:
+        """Write one line with a level as a number."""
+        if level < _Choice.threshold:
+            return
+        import structlog  # noqa: PLC0415  # see set_up
+
+        if not _Choice.is_applied:
+            _configure()
+        structlog.get_logger(component=self._component).log(level, event, **values)
+
+    debug = partialmethod(log, LOG_LEVELS["debug"])
+    info = partialmethod(log, LOG_LEVELS["info"])
+    warning = partialmethod(log, LOG_LEVELS["warning"])
+    error = partialmethod(log, LOG_LEVELS["error"])
+
+
+def logger(component: str) -> Logger:
+    """A logger with the name of a component."""
+    return Logger(component)
+
+
+def _configure() -> None:
+    import structlog  # noqa: PLC0415  # see set_up
+
     renderer: Any = (
         structlog.processors.JSONRenderer(ensure_ascii=True)
-        if as_json
+        if _Choice.as_json
         else structlog.processors.LogfmtRenderer(
             key_order=["timestamp", "level", "event"], bool_as_flag=False
         )
     )
     structlog.configure(
         processors=[
-            structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
@@ -36,15 +82,11 @@ def set_up(level: str = "warning", *, as_json: bool = False) -> None:
             _one_line,
             renderer,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(LOG_LEVELS[level]),
+        wrapper_class=structlog.make_filtering_bound_logger(_Choice.threshold),
         logger_factory=structlog.WriteLoggerFactory(file=cast("TextIO", _Stderr())),
         cache_logger_on_first_use=False,
     )
-
-
-def logger(component: str) -> Any:  # noqa: ANN401  # structlog's own type
-    """A logger with the name of a component."""
-    return structlog.get_logger(component=component)
+    _Choice.is_applied = True
 
 
 class _Stderr:

@@ -142,8 +142,14 @@ class Metrics:
         )
         self.stored = gauge(
             "feedmill_stored",
-            "What the store holds, by kind: feeds, paused ones, entries, articles, raw bodies.",
+            "What the store holds, by kind: feeds, paused ones, entries, articles, raw bodies, media files,"
+            " full texts, clusters.",
             "kind",
+        )
+        self.media_bytes = gauge(
+            "feedmill_media_bytes",
+            "Octets of media files: kept, and reserved for downloads under way. Of the whole store.",
+            "state",
         )
         self.requests = counter(
             "feedmill_http_requests",

@@ -10,10 +10,11 @@ that does nothing. What sends traces elsewhere is an `Export` function (adapters
 """
 
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, Token
-from os import urandom
+from random import getrandbits  # noqa: TID251  (ids: no decision depends on them)
+from time import perf_counter_ns as _now
+from time import time_ns
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
@@ -23,6 +24,8 @@ Export = Callable[["Trace"], None]
 
 _TRACEPARENT: Final = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
 _LOW_BITS: Final = 2**64 - 1
+# What a note in a trace's log says; a name in this place begins a span.
+_END, _FACTS, _REQUEST, _LATER, _ROOT_FACTS, _ROOT_REQUEST, _ROOT_ERROR = range(7)
 _current: Final[ContextVar["Trace | None"]] = ContextVar("feedmill_trace", default=None)
 
 
@@ -73,6 +76,7 @@ class _TracedSpan(OpenSpan):
 
     def __init__(self, trace: "Trace") -> None:
         self.trace = trace
+        self._log = trace.log
 
     def __exit__(
         self,
@@ -80,23 +84,18 @@ class _TracedSpan(OpenSpan):
         problem: BaseException | None,
         _: TracebackType | None,
     ) -> None:
-        trace = self.trace
-        if trace is not None:
-            at = trace.place
-            trace.ends[at] = time.perf_counter_ns()
-            trace.place = trace.parents[at]
-            if kind is not None:
-                trace.errors[at] = trace.error = kind.__name__
+        if kind is None:
+            self._log += (_END, _now(), None)
+        else:
+            self._log += (_END, _now(), kind.__name__)
+            if self.trace is not None:
+                self.trace.error = kind.__name__
 
     def describe(self, facts: Callable[..., Facts], *of: object) -> None:
-        if self.trace is not None:
-            self.trace.notes += (self.trace.place, facts, of)
+        self._log += (_FACTS, facts, of)
 
     def requested(self, error: str | None) -> None:
-        if self.trace is not None:
-            self.trace.requests.append(self.trace.place)
-            if error is not None:
-                self.trace.errors[self.trace.place] = error
+        self._log += (_REQUEST, error, None)
 
 
 _NO_SPAN: Final = OpenSpan()
@@ -105,37 +104,41 @@ _NO_SPAN: Final = OpenSpan()
 class Trace:
     """The spans of one poll while it runs; a context manager that makes it the current trace.
 
-    Most traces are never exported. So a span is a few numbers in lists and no object of its own: many small objects
-    that live as long as a poll would keep the collector of garbage busy, which cost more than the spans themselves.
+    Most traces are never exported. So what happens is only noted, three values at a time in one list, and the spans
+    are made of it when they are exported: many small objects that live as long as a poll would keep the collector
+    of garbage busy, which cost more than the spans themselves.
     """
 
     __slots__ = (
-        "_export", "_later", "_open", "_token", "ends", "error", "errors", "links", "names", "notes",
-        "origin_ns", "parents", "place", "remote_parent", "requests", "root_id", "sampled", "starts",
+        "_export", "_token", "began_ns", "error", "links", "log", "open_span", "remote_parent", "root_id", "sampled",
         "trace_id",
     )  # fmt: skip
 
     def __init__(
         self, export: Export, name: str, trace_id: int, *, sampled: bool, began_ns: int | None
     ) -> None:
-        now = time.perf_counter_ns()
         self.trace_id = trace_id
-        self.root_id = (trace_id >> 65) + 1  # the other spans count on from it
+        self.root_id = 0  # of a part of another trace; else it follows from the trace's id
         self.sampled = sampled
         self.error: str | None = None
-        self.origin_ns = time.time_ns() - now
-        self.names, self.parents, self.ends = [name], [-1], [now]
-        self.starts = [now if began_ns is None else began_ns]
-        self.place = 0  # of the span that is open
-        self.notes: list[Any] = []  # place, function, arguments, and so on
-        self.errors: dict[int, str] = {}
-        self.requests: list[int] = []
+        self.began_ns = _now() if began_ns is None else began_ns
+        # A name begins a span; a number is a note to the open one.
+        self.log: list[Any] = [name, self.began_ns, None]
         self.remote_parent: Parent | None = None
         self.links: tuple[Parent, ...] = ()
-        self._later: list[Any] = []  # place, function, arguments, and so on
-        self._open = _TracedSpan(self)
+        self.open_span = _TracedSpan(self)
         self._export = export
         self._token: Token[Trace | None] | None = None
+
+    @property
+    def first_id(self) -> int:
+        """The id of the root span; the other spans count on from it."""
+        return self.root_id or (self.trace_id >> 65) + 1
+
+    @property
+    def origin_ns(self) -> int:
+        """What the monotonic clock lacks to the time of day."""
+        return time_ns() - _now()
 
     @property
     def is_kept(self) -> bool:
@@ -150,53 +153,58 @@ class Trace:
     @property
     def traceparent(self) -> str:
         """The W3C trace context of the root span."""
-        return traceparent_of(Parent(self.trace_id, self.root_id))
-
-    def open(self, name: str) -> OpenSpan:
-        """Begin a span inside the one that is open."""
-        parent, self.place = self.place, len(self.names)
-        now = time.perf_counter_ns()
-        self.names.append(name)
-        self.parents.append(parent)
-        self.starts.append(now)
-        self.ends.append(now)
-        return self._open
+        return traceparent_of(Parent(self.trace_id, self.first_id))
 
     def add(self, name: str, start_ns: int, end_ns: int, **facts: Fact | None) -> None:
         """Add a span that is over, inside the one that is open; two underscores become a dot."""
-        self.notes += (len(self.names), _given, (facts,))
-        self.names.append(name)
-        self.parents.append(self.place)
-        self.starts.append(start_ns)
-        self.ends.append(end_ns)
+        self.log += (name, start_ns, None, _FACTS, _given, (facts,), _END, end_ns, None)
 
     def add_later(self, add: Callable[..., None], *of: object) -> None:
         """Let `add(trace, *of)` add spans that are over, inside the one that is open, if it is exported at all."""
-        self._later += (self.place, add, of)
+        self.log += (_LATER, add, of)
 
     def describe(self, facts: Callable[..., Facts], *of: object) -> None:
         """Add facts to the root span, if the trace is exported at all."""
-        self.notes += (0, facts, of)
+        self.log += (_ROOT_FACTS, facts, of)
 
     def requested(self) -> None:
         """The root span is a request to another program."""
-        self.requests.append(0)
+        self.log += (_ROOT_REQUEST, None, None)
 
     def fail(self, reason: str) -> None:
         """Mark the trace as failed: it is exported whatever the ratio says."""
-        self.error = self.errors[0] = reason
+        self.error = reason
+        self.log += (_ROOT_ERROR, reason, None)
 
     def spans(self) -> list[Span]:
         """All spans, each behind the one that holds it."""
-        facts: list[dict[str, Fact]] = [{} for _ in self.names]
-        for place, function, of in zip(*[iter(self.notes)] * 3, strict=True):
-            found = function(*of).items()
-            facts[place] |= {name: value for name, value in found if value is not None}
-        columns = zip(self.names, self.parents, self.starts, self.ends, facts, strict=True)
-        return [
-            Span(*column, self.errors.get(at), at in self.requests)
-            for at, column in enumerate(columns)
-        ]
+        spans: list[Span] = []
+        self._read(self.log, spans, [])
+        return spans
+
+    def _read(self, log: list[Any], spans: list[Span], inside: list[int]) -> None:
+        """Make spans of what was noted; `inside` are the places of the spans that are open."""
+        for what, value, more in zip(*[iter(log)] * 3, strict=True):
+            at = inside[-1] if inside else -1
+            if isinstance(what, str):
+                inside.append(len(spans))
+                spans.append(Span(what, at, value, value, {}, None, is_request=False))
+            elif what == _END:
+                error = spans[at].error or more
+                spans[inside.pop()] = spans[at]._replace(end_ns=value, error=error)
+            elif what == _LATER:
+                self.log = []
+                value(self, *more)
+                self._read(self.log, spans, inside)
+                self.log = log
+            elif what == _ROOT_ERROR:
+                spans[0] = spans[0]._replace(error=value)
+            elif what in (_REQUEST, _ROOT_REQUEST):
+                at = 0 if what == _ROOT_REQUEST else at
+                spans[at] = spans[at]._replace(is_request=True, error=value or spans[at].error)
+            else:
+                facts = spans[0 if what == _ROOT_FACTS else at].facts
+                facts |= {name: one for name, one in value(*more).items() if one is not None}
 
     def __enter__(self) -> Self:
         self._token = _current.set(self)
@@ -210,13 +218,11 @@ class Trace:
     ) -> None:
         if self._token is not None:
             _current.reset(self._token)
-        self.ends[0] = time.perf_counter_ns()
-        self._open.trace = None  # no cycle, nothing for the collector
+        self.open_span.trace = None  # no cycle, nothing for the collector
         if kind is not None:
             self.fail(kind.__name__)
         if self.is_kept:
-            for self.place, add, of in zip(*[iter(self._later)] * 3, strict=True):  # noqa: B020
-                add(self, *of)
+            self.log += (_END, _now(), None)
             self._export(self)
 
 
@@ -233,7 +239,7 @@ class Traces:
 
     def begin(self, name: str, *, began_ns: int | None = None) -> Trace:
         """A new trace; `began_ns` of the monotonic clock when it began before now."""
-        trace_id = int.from_bytes(urandom(16)) or 1
+        trace_id = getrandbits(128) or 1
         # The rule of OpenTelemetry's TraceIdRatioBased.
         sampled = (trace_id & _LOW_BITS) < self._below
         return Trace(self._export, name, trace_id, sampled=sampled, began_ns=began_ns)
@@ -241,7 +247,7 @@ class Traces:
     def join(self, name: str, parents: Sequence[Parent]) -> Trace:
         """A part of the first parent's trace that another process or task adds; linked to the others."""
         trace = Trace(self._export, name, parents[0].trace_id, sampled=True, began_ns=None)
-        trace.root_id = (int.from_bytes(urandom(8)) >> 1) + 1
+        trace.root_id = getrandbits(63) + 1
         trace.remote_parent, trace.links = parents[0], tuple(parents[1:])
         return trace
 
@@ -249,7 +255,10 @@ class Traces:
 def span(name: str) -> OpenSpan:
     """Begin a span of the current trace; does nothing without one."""
     trace = _current.get()
-    return _NO_SPAN if trace is None else trace.open(name)
+    if trace is None:
+        return _NO_SPAN
+    trace.log += (name, _now(), None)
+    return trace.open_span
 
 
 def current_trace() -> Trace | None:

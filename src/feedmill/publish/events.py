@@ -9,7 +9,16 @@ import msgspec
 from feedmill.model.addresses import mask_address
 from feedmill.model.cluster import ClusterChange
 from feedmill.model.event import EventType, NewEvent
-from feedmill.model.feed import Feed, HostPace, HostState, Move, MoveProof, NewFeed, QuotaReason
+from feedmill.model.feed import (
+    Feed,
+    HostPace,
+    HostState,
+    MergedFeed,
+    Move,
+    MoveProof,
+    NewFeed,
+    QuotaReason,
+)
 from feedmill.model.full_text import FullText
 from feedmill.model.identity import Added, Changes, Rekeyed, Removed, Revised
 from feedmill.model.media import MediaItem
@@ -200,6 +209,18 @@ def event_of_merge(loser: Feed, winner: Feed, proof: MoveProof, *, now: datetime
         "proof": proof,
     }
     return _event("feed.merged", winner, now, data=data)
+
+
+def event_of_undone_merge(merged: MergedFeed, into: Feed, *, now: datetime) -> NewEvent:
+    """A subscription that was merged into another and is one of its own again."""
+    data = {
+        "from": merged.into_id,
+        "into": merged.feed_id,
+        "from_url": mask_address(merged.into_url),
+        "into_url": mask_address(merged.url),
+        "proof": "undone",
+    }
+    return _event("feed.unmerged", into, now, data=data)
 
 
 def event_of_rewound_log(delivered_seq: int, ended_at: int, *, now: datetime) -> NewEvent:

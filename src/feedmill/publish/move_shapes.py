@@ -14,6 +14,7 @@ _BY: Final[dict[MoveSource, str]] = {
     "redirect": "a permanent redirect",
     "itunes:new-feed-url": "itunes:new-feed-url in the document",
     "self": "the document's own link",
+    "site": "the site of the lost feed",
     "https": "an answer by https",
     "manual": "hand",
 }
@@ -24,6 +25,7 @@ _AGAINST: Final = {
     "loop": "the feed left that address less than a week ago",
     "taken": "the address belongs to another feed",
     "has-credentials": "the feed's credentials would be sent to another host",
+    "no-feed-found": "the site of the lost feed leads to no other feed",
 }
 
 
@@ -74,6 +76,10 @@ def candidate_shape(candidate: MoveCandidate, config: MovesConfig) -> CandidateS
 
 def candidate_in_words(candidate: MoveCandidate, config: MovesConfig) -> tuple[str, ...]:
     """The candidate in sentences: who named it, how often, and why it is not adopted yet."""
+    if candidate.reason == "no-feed-found":
+        again = "" if candidate.retry_at is None else f", and again {_when(candidate.retry_at)}"
+        searched = f"searched {_when(candidate.last_seen_at)}{again}"
+        return (f"It is lost, and its site {candidate.url} leads to no other feed: {searched}.",)
     seen = "once" if candidate.sightings == 1 else f"{candidate.sightings} times"
     named = f"It may have moved to {candidate.url}, named by {_BY[candidate.source]}"
     first = f"{named}, seen {seen} since {_when(candidate.first_seen_at)}."

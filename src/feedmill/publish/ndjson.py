@@ -1,4 +1,4 @@
-"""NDJSON lines: one event per line, without any other line separator inside."""
+"""NDJSON lines: one event or entry per line, without any other line separator inside."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from feedmill.model.event import Event
+from feedmill.model.event import Event, StoredEntry
 from feedmill.publish.cloudevents import cloudevent
 
 # Legal inside JSON strings, but line ends to str.splitlines() and to some NDJSON readers.
@@ -15,6 +15,7 @@ _SEPARATORS: Final = (
     (b"\xe2\x80\xa9", b"\\u2029"),
     (b"\xc2\x85", b"\\u0085"),
 )
+ENTRY_CHANGES: Final = {"new_entry": "new", "entry.updated": "updated"}
 _DIGITS: Final = re.compile("[0-9]{1,20}")
 
 
@@ -26,6 +27,17 @@ def event_line(event: Event) -> bytes:
 def cloudevent_line(event: Event, source: str) -> bytes:
     """The same in the envelope of CloudEvents."""
     return _line(cloudevent(event, source))
+
+
+def entry_line(event: Event, entry: StoredEntry) -> bytes:
+    """The whole entry on a line, after the event that it came in or changed by."""
+    change = {
+        "seq": event.seq,
+        "event_id": event.id,
+        "change": ENTRY_CHANGES[event.type],
+        "changed_at": event.occurred_at,
+    }
+    return _line(change | msgspec.to_builtins(entry))
 
 
 def json_line(value: object) -> bytes:
@@ -44,11 +56,21 @@ def position_of_line(line: bytes) -> tuple[int, str]:
         found = msgspec.json.decode(line, type=_Numbered)
     except msgspec.DecodeError:
         return 0, ""
-    return int(found.sequence) if _DIGITS.fullmatch(found.sequence) else found.seq, found.id
+    number = int(found.sequence) if _DIGITS.fullmatch(found.sequence) else found.seq
+    return number, found.event_id or found.id
+
+
+def is_event_line(line: bytes) -> bool:
+    """True for a line of either kind of event, False for one of an entry and one that was cut."""
+    try:
+        return bool(msgspec.json.decode(line, type=_Numbered).id)
+    except msgspec.DecodeError:
+        return False
 
 
 class _Numbered(msgspec.Struct):
     id: str = ""
+    event_id: str = ""  # of a line of an entry
     seq: int = 0
     sequence: str = ""  # of CloudEvents
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from feedmill.model.base import Value
-from feedmill.model.canonical import Canonical, FoundFeed
+from feedmill.model.canonical import Canonical, Discovered, FoundFeed
 from feedmill.model.cluster import Cluster, ClusterMember
 from feedmill.model.event import Cursor, Event, EventType, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FeedType, FetchRecord
@@ -25,6 +25,7 @@ from feedmill.model.webhook import (
     DeadLetter,
     DeliveryFormat,
     EventFormat,
+    EventPayload,
     PauseReason,
     WebhookState,
 )
@@ -39,6 +40,7 @@ MediaShape = MediaItem
 EventShape = Event
 ArticleShape = StoredArticle
 CanonicalShape = Canonical
+DiscoveredShape = Discovered
 
 # "$" alone would let a line end pass; the last part is for readers that know only that.
 _ONE_LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$(?!\n)"
@@ -111,6 +113,7 @@ class OverridesShape(Value):
     media_types: tuple[str, ...]  # empty: those of the settings
     media_newest: int | None
     media_max_bytes: int | None
+    clusters: bool | None
 
 
 class FeedShape(Value):
@@ -308,6 +311,7 @@ class WebhookShape(Value):
     feed_id: str | None
     tag: str | None
     format: DeliveryFormat
+    payload: EventPayload
     topic: str | None  # of a subscriber of our hub
     expires_at: datetime | None
     state: WebhookState
@@ -456,6 +460,7 @@ MediaTypes = Annotated[
 ]
 TagTexts = Annotated[tuple[TagText, ...], Meta(max_length=50)]
 AddressText = Annotated[str, Meta(min_length=1, max_length=4_096)]
+SearchBudget = Annotated[int, Meta(ge=0, le=100)]
 Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
 Field = tuple[
     Annotated[
@@ -484,6 +489,7 @@ class FeedWish(Value, forbid_unknown_fields=True):
     history: bool = False  # walk the feed's archive once
     as_is: bool = False  # take the address as it stands: no discovery, no canonicalisation
     choose: Annotated[int, Meta(ge=1, le=1_000)] | None = None  # which of the feeds of a page
+    budget: SearchBudget | None = None  # requests of a search for feeds; None: as the settings say
 
 
 class FeedChange(Value, forbid_unknown_fields=True):
@@ -508,6 +514,7 @@ class FeedChange(Value, forbid_unknown_fields=True):
     media_types: MediaTypes | UnsetType = UNSET
     media_newest: Annotated[int, Meta(ge=0, le=1_000_000)] | UnsetType | None = UNSET
     media_max_bytes: Annotated[int, Meta(ge=1, le=MAX_SEQ)] | UnsetType | None = UNSET
+    clusters: bool | UnsetType | None = UNSET
 
 
 class WebhookWish(Value, forbid_unknown_fields=True):
@@ -518,6 +525,7 @@ class WebhookWish(Value, forbid_unknown_fields=True):
     feed_id: ShortText | None = None
     tag: TagText | None = None
     format: EventFormat = "plain"
+    payload: EventPayload = "compact"  # full: with whole entries
     from_seq: Annotated[int, Meta(ge=1, le=MAX_SEQ)] | None = None
 
 
@@ -526,6 +534,13 @@ class WebhookChange(Value, forbid_unknown_fields=True):
 
     paused: bool | None = None
     from_seq: Annotated[int, Meta(ge=1, le=MAX_SEQ)] | None = None
+
+
+class DiscoverWish(Value, forbid_unknown_fields=True):
+    """An address whose feeds are wanted."""
+
+    url: AddressText
+    budget: SearchBudget | None = None
 
 
 class CanonicalWish(Value, forbid_unknown_fields=True):

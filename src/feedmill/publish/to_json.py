@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from feedmill.config import MovesConfig, ScheduleConfig
 from feedmill.model.addresses import mask_address
@@ -19,7 +18,7 @@ from feedmill.model.schedule import Decision
 from feedmill.model.token import Token
 from feedmill.model.webhook import DeadLetter, Webhook
 from feedmill.publish.move_shapes import DEFAULT_MOVES
-from feedmill.publish.to_shapes import decision_shape, feed_shape
+from feedmill.publish.to_shapes import decision_shape, feed_shape, fetch_shape
 
 
 def feed_wire(
@@ -41,15 +40,9 @@ def revision_wire(revision: Revision) -> dict[str, Any]:
     return shape
 
 
-def fetch_wire(fetch: FetchRecord) -> dict[str, Any]:
+def fetch_wire(fetch: FetchRecord, raw_url: str | None = None) -> dict[str, Any]:
     """A fetch as 002 §5.3 writes it; headers stay a list of pairs, in order, duplicates kept."""
-    shown = replace(
-        fetch,
-        url=mask_address(fetch.url),
-        final_url=mask_address(fetch.final_url),
-        hops=tuple(replace(hop, url=mask_address(hop.url)) for hop in fetch.hops),
-    )
-    shape: dict[str, Any] = msgspec.to_builtins(shown)
+    shape: dict[str, Any] = msgspec.to_builtins(fetch_shape(fetch, raw_url))
     return shape
 
 
@@ -108,6 +101,7 @@ def webhook_wire(webhook: Webhook) -> dict[str, Any]:
         "feed_id": webhook.feed_id,
         "tag": webhook.tag,
         "format": webhook.format,
+        "payload": webhook.payload,
         "state": webhook.state,
         "paused_reason": webhook.paused_reason,
         "cursor": webhook.cursor,

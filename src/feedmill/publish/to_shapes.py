@@ -1,11 +1,13 @@
 """Converts stored values to response shapes: one function per shape."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
+
+from msgspec.structs import replace
 
 from feedmill.config import MovesConfig, ScheduleConfig
 from feedmill.model.addresses import mask_address
-from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
+from feedmill.model.feed import BodyRef, Feed, FeedOverrides, FetchRecord
 from feedmill.model.schedule import Decision, Hint, Hints
 from feedmill.model.webhook import Webhook
 from feedmill.publish.move_shapes import DEFAULT_MOVES, candidate_shape
@@ -27,6 +29,8 @@ from feedmill.publish.shapes import (
     WebhookShape,
 )
 
+_STORAGES: Final = {"s3": "s3", "s3a": "s3", "gs": "gcs", "az": "azure", "azure": "azure"}
+
 
 def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_MOVES) -> FeedShape:
     """A feed as 002 §5.1 writes it, with what we know beyond it."""
@@ -35,7 +39,7 @@ def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_
         url=mask_address(feed.url),
         type=feed.type,
         title=feed.title,
-        site_url=feed.site_url,
+        site_url=feed.site_url and mask_address(feed.site_url),
         tags=feed.tags,
         paused=feed.paused,
         health=feed.schedule.health,
@@ -88,6 +92,7 @@ def overrides_shape(own: FeedOverrides) -> OverridesShape:
         media_types=own.media_types,
         media_newest=own.media_newest,
         media_max_bytes=own.media_max_bytes,
+        clusters=own.clusters,
     )
 
 
@@ -115,6 +120,27 @@ def decision_shape(decision: Decision, words: tuple[str, ...] = ()) -> DecisionS
         hints=_hints(inputs.hints),
         words=words,
     )
+
+
+def fetch_shape(fetch: FetchRecord, raw_url: str | None = None) -> FetchRecord:
+    """A fetch as 002 §5.3 writes it, without the tokens of addresses; `raw_url` is that of the raw store."""
+    digest = fetch.body_sha256
+    return replace(
+        fetch,
+        url=mask_address(fetch.url),
+        final_url=mask_address(fetch.final_url),
+        hops=tuple(
+            replace(hop, url=mask_address(hop.url), location=mask_address(hop.location))
+            for hop in fetch.hops
+        ),
+        body_ref=digest and BodyRef(storage=storage_of(raw_url), key=f"sha256:{digest}"),
+    )
+
+
+def storage_of(raw_url: str | None) -> str:
+    """The kind of storage at an address of a raw store; None is the local disk."""
+    scheme = (raw_url or "file:").partition(":")[0].lower()
+    return _STORAGES.get(scheme, "localfs" if scheme in {"file", "memory"} else scheme)
 
 
 def attempt_shape(fetch: FetchRecord) -> Attempt:

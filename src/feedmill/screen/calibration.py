@@ -25,10 +25,11 @@ LOCAL: Final[frozenset[Method]] = frozenset({"lexical", "embedding"})
 LEXICAL: Final = Calibration(weights={"lexical": 2.6}, bias=-2.6 * 1.55)
 EMBEDDING: Final = Calibration(weights={"embedding": 1.7}, bias=-1.7 * 2.45)
 HYBRID: Final = Calibration(weights={"lexical": 1.55, "embedding": 1.55}, bias=-1.55 * 3.7)
+# Of a name and a line: shared words are a hint, and their absence says nothing.
+THIN: Final = Calibration(weights={"lexical": 0.2, "embedding": 1.7}, bias=-1.7 * 2.45)
 _EDGE: Final = 30.0  # beyond this a probability is 0 or 1 for everybody
 _LEAST_SHARE: Final = 0.5  # of the spread over all topics: one that hits nothing has none itself
 _LEAST: Final = 1e-6
-PLACES: Final = 4  # of a score: below that, the order of additions is what one would read
 
 MIN_LABELS: Final = 20
 _FEWEST_EACH: Final = 3  # of confirmed and of turned down ones
@@ -60,6 +61,15 @@ def scales_of(population: Sequence[tuple[TextScript, Raws]]) -> dict[tuple[TextS
 def z_score(raw: float, scale: Scale) -> float:
     """Standard deviations above the mean."""
     return (raw - scale.mean) / scale.deviation
+
+
+def combined_probability(
+    z: Mapping[Method, float], calibration: Calibration, known: float
+) -> float:
+    """The probability for a topic of which that share is known; a thin one has a function of its own."""
+    if known >= 1 or set(calibration.weights) != set(THIN.weights):
+        return probability(z, calibration)
+    return known * probability(z, calibration) + (1 - known) * probability(z, THIN)
 
 
 def probability(z: Mapping[Method, float], calibration: Calibration) -> float:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from feedmill.errors import TopicError
 from feedmill.model.base import Value
-from feedmill.model.screening import EvaluationEntry, Screening, ScreenText, TopicSet
+from feedmill.model.screening import EvaluationEntry, Screening, ScreenText, Suggestion, TopicSet
 from feedmill.screen.texts import MAX_CATEGORY, MAX_FEED, MAX_SUMMARY, MAX_TITLE, clean_line
 from feedmill.screen.topics import topic_named
 
@@ -37,6 +37,8 @@ class Quality(Value):
     f1: float
     auc: float
     f1_cross: float  # with a threshold from the other half
+    unsure: float = 0.0  # share of the texts whose suggestion is unsure
+    keep: float = 0.0  # share whose suggestion is keep; a thin topic gives none
 
 
 class Confusion(Value):
@@ -81,16 +83,39 @@ def qualities(
     *,
     method: str,
     threshold: float,
+    screenings: Sequence[Screening] = (),
 ) -> tuple[Quality, ...]:
-    """First for any topic, then for each; `scores` are by the reference of the text."""
-    found = [_quality(method, ANY, _any_pairs(gold, scores), gold, threshold)]
+    """First for any topic, then for each; `scores` are by the reference of the text.
+
+    Found is what scores at least the threshold, also where the suggestion stays at unsure because a
+    topic has no examples yet; `screenings` say which suggestions were given.
+    """
+    found = [
+        replace(
+            _quality(method, ANY, _any_pairs(gold, scores), gold, threshold),
+            unsure=_share(screenings, "unsure"),
+            keep=_share(screenings, "keep"),
+        )
+    ]
     for topic in topics.topics:
         pairs = [
             (scores.get(one.text.ref, {}).get(topic.id, 0.0), topic.id in one.topics)
             for one in gold
         ]
-        found.append(_quality(method, topic.id, pairs, gold, threshold))
+        own = [one if one.topic == topic.id else None for one in screenings]
+        found.append(
+            replace(
+                _quality(method, topic.id, pairs, gold, threshold),
+                unsure=_share(own, "unsure"),
+                keep=_share(own, "keep"),
+            )
+        )
     return tuple(found)
+
+
+def _share(screenings: Sequence[Screening | None], suggestion: Suggestion) -> float:
+    hits = sum(one is not None and one.suggestion == suggestion for one in screenings)
+    return hits / len(screenings) if screenings else 0.0
 
 
 def confusions(
@@ -128,6 +153,11 @@ def auc(pairs: Sequence[Pair]) -> float:
         total += hits * (below + (len(same) - hits) / 2)
         below += len(same) - hits
     return total / (relevant * others)
+
+
+def f1_at(pairs: Sequence[Pair], threshold: float) -> float:
+    """F1 of what scores at least the threshold."""
+    return _at(pairs, threshold)[2]
 
 
 def _quality(

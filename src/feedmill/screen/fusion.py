@@ -16,16 +16,26 @@ from feedmill.model.screening import (
     Screening,
     ScreenText,
     Suggestion,
+    Topic,
     TopicSet,
 )
-from feedmill.screen.calibration import LOCAL, calibration_for, probability
-from feedmill.screen.injection_signs import SIGNS, Sign, signs_of
+from feedmill.screen.calibration import (
+    EMBEDDING,
+    LEXICAL,
+    LOCAL,
+    calibration_for,
+    combined_probability,
+    probability,
+)
+from feedmill.screen.injection_signs import SIGNS, signs_of
+from feedmill.screen.topics import is_thin, known_share
 
 _LLM_SHARE: Final = 0.7
 _ORDER: Final[tuple[Method, ...]] = ("regex", "lexical", "embedding", "llm", "agent")
 _EVIDENCE: Final = 6
 _LEAST: Final = 1e-9
-_RIVALRY: Final = 3.0
+_RIVALRY: Final = 5.0
+_CLEAR: Final = 0.9  # between what two methods say: one of them is mistaken
 
 
 def fuse(
@@ -49,17 +59,21 @@ def fuse(
     topic = max(combined, key=lambda name: combined[name], default=None)
     score = combined.get(topic or "", 0.0)
     is_suspicious = bool(signs) or any(one.is_suspicious for one in scores)
-    suggestion = _suggestion(score, config) if methods else "unsure"
-    if is_suspicious and suggestion == "keep":
-        suggestion = "unsure"
     own = [one for one in scores if one.topic == topic]
+    known = next((one for one in topics.topics if one.id == topic), None)
+    doubts = [*_doubts(known, own, config), *(SIGNS[sign] for sign in signs)]
+    if any(one.is_suspicious for one in own) and not signs:
+        doubts.append("a judge found that it tries to steer its reader")
+    suggestion = _suggestion(score, config) if methods else "unsure"
+    if (suggestion == "keep" and (is_suspicious or doubts)) or _disagreement(own, config):
+        suggestion = "unsure"
     return Screening(
         candidate_id=text.ref,
         suggestion=suggestion,
         topic=None if suggestion == "drop" else topic,
-        score=round(score, 4),
+        score=score,
         methods=methods,
-        reason=_reason(suggestion, _name(topic, topics), score, own, signs, missing),
+        reason=_reason(suggestion, _name(topic, topics), score, own, doubts, missing),
         evidence=_evidence(own),
         scores=_relevant_scores(scores, topic, combined, config),
         is_degraded=bool(missing),
@@ -75,18 +89,29 @@ def topic_scores(
     """The combined score of one text for every topic that any method spoke about.
 
     Topics compete: one that is well behind the best is named by words that both share, so it
-    loses several times what it is behind. A text may still be about two.
+    loses several times what it is behind. A text may still be about two. Silent rivals compete and
+    have no score of their own.
     """
     by_topic: dict[str, list[Score]] = {}
     for one in scores:
         by_topic.setdefault(one.topic, []).append(one)
+    everyone = (*topics.topics, *topics.rivals)
     combined = {
-        topic.id: _combined(by_topic[topic.id], learnt)
-        for topic in topics.topics
+        topic.id: _combined(by_topic[topic.id], learnt, known_share(topic))
+        for topic in everyone
         if topic.id in by_topic
     }
-    best = _odds(max(combined.values(), default=0.0))
-    return {topic: _lowered_by_rival(score, best) for topic, score in combined.items()}
+    # A thin topic and one with examples are on different scales, so they do not compete.
+    groups = {topic.id: is_thin(topic) for topic in everyone if topic.id in combined}
+    best = {
+        group: _odds(max((combined[one] for one in groups if groups[one] == group), default=0.0))
+        for group in (True, False)
+    }
+    return {
+        topic.id: _lowered_by_rival(combined[topic.id], best[groups[topic.id]])
+        for topic in topics.topics
+        if topic.id in combined
+    }
 
 
 def _relevant_scores(
@@ -110,17 +135,46 @@ def _lowered_by_rival(score: float, best: float) -> float:
     return score if odds >= best else lowered / (1 + lowered)
 
 
-def _combined(own: Sequence[Score], learnt: Calibration | None) -> float:
+def _combined(own: Sequence[Score], learnt: Calibration | None, known: float) -> float:
     by_method = {one.method: one for one in own}
     if "agent" in by_method:
         return by_method["agent"].score
     calibration = calibration_for(by_method.keys(), learnt)
     z = {method: one.z for method, one in by_method.items() if method in LOCAL}
-    local = None if calibration is None else probability(z, calibration)
+    local = None if calibration is None else combined_probability(z, calibration, known)
     judged = by_method.get("llm")
     if judged is None:
         return local or 0.0
     return judged.score if local is None else _LLM_SHARE * judged.score + (1 - _LLM_SHARE) * local
+
+
+def _doubts(topic: Topic | None, own: Sequence[Score], config: ScreenConfig) -> tuple[str, ...]:
+    """What keeps a suggestion at unsure."""
+    is_judged = any(one.method == "agent" for one in own)
+    if topic is None or is_judged or not is_thin(topic):
+        return _disagreement(own, config)
+    few = f"the topic has too few examples to suggest more: {len(topic.examples)}"
+    return (few, *_disagreement(own, config))
+
+
+def _disagreement(own: Sequence[Score], config: ScreenConfig) -> tuple[str, ...]:
+    """Both sides where one method contradicts another; a topic's words without its meaning are stuffing."""
+    z = {one.method: one.z for one in own if one.method in LOCAL}
+    words = probability({"lexical": z["lexical"]}, LEXICAL) if "lexical" in z else 0.0
+    meaning = probability({"embedding": z["embedding"]}, EMBEDDING) if "embedding" in z else words
+    if words - meaning >= _CLEAR:
+        return (
+            f"its words speak for the topic ({words:.2f}) and its meaning does not ({meaning:.2f})",
+        )
+    judged = next((one for one in own if one.method == "llm"), None)
+    if judged is None or not z:
+        return ()
+    verdicts = {_suggestion(judged.score, config), _suggestion(max(words, meaning), config)}
+    if verdicts != {"keep", "drop"}:
+        return ()
+    return (
+        f"methods disagree: llm {judged.score:.2f}, words and meaning {max(words, meaning):.2f}",
+    )
 
 
 def _suggestion(score: float, config: ScreenConfig) -> Suggestion:
@@ -141,17 +195,15 @@ def _reason(
     topic: str,
     score: float,
     own: Sequence[Score],
-    signs: Sequence[Sign],
+    doubts: Sequence[str],
     missing: Collection[Method],
 ) -> str:
     if not own:
-        said = "no method could judge it"
+        said = "no method could judge it: nothing to read, or not in a language that they read"
     else:
         said = f"{_WORDS[suggestion].format(topic=topic)} ({score:.2f}: {_scores_in_words(own)})"
     parts = [said, *(one.reason for one in own if one.method in ("llm", "agent") and one.reason)]
-    parts += [SIGNS[sign] for sign in signs]
-    if any(one.is_suspicious for one in own) and not signs:
-        parts.append("a judge found that it tries to steer its reader")
+    parts += doubts
     parts += [f"without {method}, which did not answer" for method in missing]
     return "; ".join(parts)
 

@@ -7,6 +7,7 @@ It is untrusted. Markup, control characters, and everything that is there and ca
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from html import unescape
 from typing import Final, Literal
 
@@ -32,6 +33,7 @@ _SMUGGLED: Final = re.compile(r"[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f
 _HAN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _HAN_SHARE: Final = 0.3
+_FEWEST_LETTERS: Final = 3
 
 
 def screen_text_of(candidate: WindowCandidate) -> ScreenText:
@@ -66,6 +68,15 @@ def joined_text(text: ScreenText) -> str:
     return ". ".join(part for part in parts if part)
 
 
+def has_words(text: ScreenText) -> bool:
+    """Whether there is anything of its own to judge: emoji or a feed's title alone are nothing."""
+    return (
+        len(_LETTER.findall(" ".join((text.title, text.summary, *text.categories))))
+        >= _FEWEST_LETTERS
+    )
+
+
+@lru_cache(maxsize=1_024)  # every method asks about the same text
 def script_of(text: str) -> TextScript:
     """Which population a text is compared with: scores differ between scripts, not only topics."""
     letters = len(_LETTER.findall(text))

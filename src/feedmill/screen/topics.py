@@ -11,12 +11,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec import UnsetType
 
 from feedmill.errors import TopicError
 from feedmill.model.base import Value
+from feedmill.model.candidate import CandidateFile
 from feedmill.model.screening import Topic, TopicSet
 
 MIN_EXAMPLES: Final = 3
+_FEW_EXAMPLES: Final = 4
+_MANY_EXAMPLES: Final = 12
 _BRACKETS: Final = re.compile(r"[()（）]")
 _MAX_TOPICS: Final = 100
 _MAX_SENTENCES: Final = 200
@@ -40,6 +44,22 @@ def read_topics(text: str) -> TopicSet:
     return with_digest(TopicSet(name=file.name, topics=topics, background=file.background))
 
 
+def write_topics(topic_set: TopicSet) -> str:
+    """A topic set as a TOML document that `read_topics` reads back."""
+    lines = [f"name = {_toml(topic_set.name)}"]
+    if topic_set.background:
+        lines += _toml_list("background", topic_set.background)
+    for topic in topic_set.topics:
+        lines += ["", "[[topic]]"]
+        lines += [
+            f"{field} = {_toml(getattr(topic, field))}" for field in ("id", "name", "description")
+        ]
+        for field in ("examples", "not_examples", "keywords"):
+            if values := getattr(topic, field):
+                lines += _toml_list(field, values)
+    return "\n".join(lines) + "\n"
+
+
 def merge_topics(base: TopicSet, own: TopicSet) -> TopicSet:
     """The base with own topics: one with a known id takes its place, others come after."""
     mine = {topic.id: topic for topic in own.topics}
@@ -49,12 +69,31 @@ def merge_topics(base: TopicSet, own: TopicSet) -> TopicSet:
             name=f"{base.name}+{own.name}",
             topics=(*kept, *mine.values()),
             background=(*base.background, *own.background),
+            rivals=base.rivals,
         )
     )
 
 
+def topics_of_window(known: TopicSet, file: CandidateFile) -> tuple[TopicSet, tuple[str, ...]]:
+    """The topics that a window was collected for, and the names among them that are not known.
+
+    Topics that travelled with the file come before known ones of the same id. What the person looks for
+    goes with them, for a language model.
+    """
+    if not isinstance(file.topic_set, UnsetType):
+        own = TopicSet(name="window", topics=file.topic_set)
+        known = merge_topics(known, own)
+    found = [name for name in file.topics if topic_named(known, name) is not None]
+    chosen = choose_topics(known, found) if file.topics else known
+    unknown = tuple(name for name in file.topics if name not in found)
+    return with_digest(msgspec.structs.replace(chosen, prompt=file.prompt)), unknown
+
+
 def choose_topics(topic_set: TopicSet, names: Sequence[str]) -> TopicSet:
-    """Only the topics of these ids or names; TopicError for one that is not there."""
+    """Only the topics of these ids or names; the others stay as silent rivals.
+
+    TopicError for one that is not there.
+    """
     if not names:
         return topic_set
     found = {name: topic_named(topic_set, name) for name in names}
@@ -62,7 +101,12 @@ def choose_topics(topic_set: TopicSet, names: Sequence[str]) -> TopicSet:
         known = ", ".join(topic.id for topic in topic_set.topics)
         raise TopicError([f"no topic is called {name!r}; there are: {known}" for name in unknown])
     chosen = {topic.id: topic for topic in found.values() if topic is not None}
-    return with_digest(msgspec.structs.replace(topic_set, topics=tuple(chosen.values())))
+    others = (one for one in topic_set.topics if one.id not in chosen)
+    return with_digest(
+        msgspec.structs.replace(
+            topic_set, topics=tuple(chosen.values()), rivals=(*others, *topic_set.rivals)
+        )
+    )
 
 
 def topic_named(topic_set: TopicSet, name: str) -> Topic | None:
@@ -84,6 +128,18 @@ def weaknesses(topic_set: TopicSet) -> tuple[str, ...]:
     )
 
 
+def is_thin(topic: Topic) -> bool:
+    """Whether too little is known of a topic to suggest more than unsure."""
+    return len(topic.examples) < MIN_EXAMPLES
+
+
+def known_share(topic: Topic) -> float:
+    """From 0 (a name and a line) to 1 (a dozen examples): how far a topic's own scale can be trusted."""
+    return min(
+        1.0, max(0.0, (len(topic.examples) - _FEW_EXAMPLES) / (_MANY_EXAMPLES - _FEW_EXAMPLES))
+    )
+
+
 def with_digest(topic_set: TopicSet) -> TopicSet:
     """The set with the version that names its exact words."""
     bare = msgspec.structs.replace(topic_set, version="")
@@ -98,6 +154,15 @@ def _read(text: str) -> _File:
     except (msgspec.DecodeError, tomllib.TOMLDecodeError) as problem:
         mistake = f"the topics are neither TOML nor JSON of the expected shape ({problem})"
         raise TopicError([mistake]) from problem
+
+
+def _toml(text: str) -> str:
+    # A JSON string is a TOML basic string, but for one character that TOML wants escaped.
+    return msgspec.json.encode(text).decode().replace("\x7f", "\\u007F")
+
+
+def _toml_list(name: str, values: Sequence[str]) -> list[str]:
+    return [f"{name} = [", *(f"  {_toml(value)}," for value in values), "]"]
 
 
 def _looks_json(text: str) -> bool:
@@ -116,8 +181,8 @@ def _mistakes(topics: Sequence[Topic]) -> Iterator[str]:
             yield f"the topic {topic.name!r} has no id"
         if topic.id in seen:
             yield f"two topics have the id {topic.id!r}"
-        if not topic.description.strip() and not topic.examples:
-            yield f"topic {topic.id!r} needs a description and {MIN_EXAMPLES} examples"
+        if not (topic.name + topic.description).strip() and not topic.examples:
+            yield f"topic {topic.id!r} needs a name and a description"
         if len(topic.examples) + len(topic.not_examples) > _MAX_SENTENCES:
             yield f"topic {topic.id!r} has more than {_MAX_SENTENCES} sentences"
         seen.add(topic.id)

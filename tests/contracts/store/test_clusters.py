@@ -233,9 +233,45 @@ def test_story_texts_have_what_entries_are_compared_by(tell: Tell) -> None:
         (found,) = await store.story_texts([uid, "nothing"])
 
         assert found.entry_uid == uid
-        assert found.tags == ("all", "odd")
+        assert (found.tags, found.wanted) == (("all", "odd"), None)
         assert found.text.links == ("https://blog.example/e1",)
         assert found.text.html == f"<p>{'word ' * 4}</p>"
         assert found.text.published == NOON
+
+    tell(story)
+
+
+def test_entries_made_to_collide_are_compared_with_few_others(tell: Tell) -> None:
+    """Every key is shared by all entries: an entry costs the newest few of each key, not all of them."""
+
+    async def story(store: Store) -> None:
+        feed, _ = await store.add_feed(new_feed(1))
+        other, _ = await store.add_feed(new_feed(2))
+        names = [f"e{number}" for number in range(60)]
+        await poll(store, feed, 1, [an_entry(name) for name in names], at=NOON)
+        await poll(store, other, 1, [an_entry("x")], at=NOON)
+        uids = {
+            one.entry_uid: one.feed_id
+            for one in (await store.entries(EntryFilter(duplicates="include"), limit=100)).items
+        }
+        same = sketch(StoryText(title="One title for every entry", html="the same words " * 20))
+        batch = SketchBatch(
+            cause="1",
+            at=NOON,
+            since=NOON - DAY,
+            max_entries=100,
+            sketches={uid: same for uid, feed_id in uids.items() if feed_id == feed.id},
+        )
+        await store.save_sketches(batch, events=EVENTS)
+        (last,) = (uid for uid, feed_id in uids.items() if feed_id == other.id)
+
+        changes = await store.save_sketches(
+            replace(batch, cause="2", sketches={last: same}), events=EVENTS
+        )
+
+        assert changes is not None
+        assert len(changes) == 2  # one entry of each feed
+        (found,) = (await store.clusters()).items
+        assert found.feeds == 2
 
     tell(story)

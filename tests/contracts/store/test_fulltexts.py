@@ -48,6 +48,7 @@ def a_text(uid: str, feed: Feed, **changed: object) -> FullText:
         extractor="trafilatura",
         version="1",
         selector="article",
+        canonical_url="https://paper.example/river",
     )
     return replace(made, **changed)
 
@@ -155,5 +156,20 @@ def test_merged_entries_keep_the_text_that_one_of_them_has(tell: Tell) -> None:
         (found,) = (await store.full_texts()).items
         assert (found.entry_uid, found.html) == (kept, "<p>x</p>")
         assert await store.problems() == ()
+
+    tell(story)
+
+
+def test_address_of_the_page_is_what_its_entry_is_compared_by(tell: Tell) -> None:
+    async def story(store: Store) -> None:
+        feed = await a_feed(store)
+        uid = await entry_of(store, feed)
+        await store.save_full_text(
+            a_text(uid, feed, final_url="https://paper.example/a?utm_source=x#y")
+        )
+
+        (found,) = await store.story_texts([uid])
+
+        assert found.text.links[1:] == ("https://paper.example/a", "https://paper.example/river")
 
     tell(story)

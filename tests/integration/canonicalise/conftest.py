@@ -22,7 +22,9 @@ def canonicalize(monkeypatch: pytest.MonkeyPatch) -> Canonicalizing:
     async def search(
         web: LoopbackWeb, url: str, *, host: HostConfig | None = None, **options: Any
     ) -> Canonical | NotCanonical:
-        monkeypatch.setattr("feedmill.app.services.CurlFetcher", partial(CurlFetcher, resolver=web))
+        monkeypatch.setattr(
+            "feedmill.adapters.http.fetcher.CurlFetcher", partial(CurlFetcher, resolver=web)
+        )
         config = Config(fetch=web.fetching(), host=host or HostConfig(min_gap_ms=0, rps=0))
         return await feedmill.canonicalize(web.url(url), config=config, **options)
 

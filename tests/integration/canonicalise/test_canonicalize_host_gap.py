@@ -44,7 +44,7 @@ def test_the_gap_is_kept_from_one_search_to_the_next(monkeypatch: pytest.MonkeyP
     async def story() -> None:
         async with LoopbackWeb(*HOSTS) as web:
             monkeypatch.setattr(
-                "feedmill.app.services.CurlFetcher", partial(CurlFetcher, resolver=web)
+                "feedmill.adapters.http.fetcher.CurlFetcher", partial(CurlFetcher, resolver=web)
             )
             urls = [f"https://paper.example/{name}" for name in ("a", "b", "c")]
             for url in urls:
@@ -66,7 +66,7 @@ def test_an_address_that_wants_a_long_rest_is_left_alone(monkeypatch: pytest.Mon
     async def story() -> None:
         async with LoopbackWeb(*HOSTS) as web:
             monkeypatch.setattr(
-                "feedmill.app.services.CurlFetcher", partial(CurlFetcher, resolver=web)
+                "feedmill.adapters.http.fetcher.CurlFetcher", partial(CurlFetcher, resolver=web)
             )
             url = "https://paper.example/feed"
             web.put(url, Answer(status=503, headers=(("Retry-After", "3600"),)))

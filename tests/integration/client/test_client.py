@@ -26,6 +26,7 @@ from feedmill.interfaces.rest.server import rest_server
 from feedmill.model.cluster import SketchBatch, StoryText
 from feedmill.model.event import NewEvent
 from feedmill.model.full_text import FullText
+from feedmill.model.search import Highlight
 from feedmill.publish.shapes import FeedChange
 from feedmill_demo.server.script import document
 
@@ -69,11 +70,14 @@ def test_every_question_is_answered_with_a_value(tmp_path: Path) -> None:
         assert feeds == [added.id]
         assert sorted(entry.title or "" for entry in entries) == ["Title 1", "Title 2", "Title 3"]
         assert [e async for e in client.entries(feeds=["nobody"])] == []
+        found = [e async for e in client.entries(search="title -absent", search_full_texts=True)]
+        assert {e.entry_uid for e in found} == {e.entry_uid for e in entries}
+        assert all(isinstance(e.highlight, Highlight) for e in found)
         assert [e async for e in client.entries(category="x")] == []
         assert [e async for e in client.entries(since=NOON.replace(year=2090))] == []
-        assert (await client.feed(added.id)).stats.last_result == "fresh"
+        assert (await client.feed(added.id)).stats.last_result == "same-body"
         assert (await client.feed_stats(added.id, since=NOON)).total.entries_new == 3
-        assert (await client.stats(granularity="day")).total.polls == 1
+        assert (await client.stats(granularity="day")).total.polls == 2  # adding, and polling again
         assert [one.value for one in (await client.top("new", limit=1)).items] == [3]
         assert (await client.service_levels(day=NOON)).levels
         assert (await client.status()).feeds.feeds == 1
@@ -83,7 +87,7 @@ def test_every_question_is_answered_with_a_value(tmp_path: Path) -> None:
         assert await client.host(host.host) == host
         assert [host async for host in client.hosts(troubled=True)] == []
         simulated = await client.simulation(policy="seed", settings=["backoff_base=3"], days=2)
-        assert (simulated.decisions, simulated.reproduced) == (1, 1)
+        assert (simulated.decisions, simulated.reproduced) == (2, 2)
 
         entry = await client.entry(entries[0].entry_uid)
         assert entry == entries[0]

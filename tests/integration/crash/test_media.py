@@ -1,16 +1,18 @@
-"""kill -9 in the middle of a download: afterwards the file is there whole, once, under its digest."""
+"""kill -9 while files are downloaded: afterwards each is there whole, once, under its digest.
+
+`make media-check` does the same at length.
+"""
 
 import asyncio
-import os
 import signal
-import sqlite3
 from pathlib import Path
 
 import pytest
 from tests.support.engine_harness import opened
+from tests.support.killed_jobs import run_jobs_killed
+from tests.support.media_drill import drill_media
 from tests.support.media_publisher import digests, episode, media_file, mp3, podcast
 from tests.support.waiting import hang_guard
-from tests.support.warm_process import CHILDREN, start_script
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.engine.maintain.retention import verify_media
@@ -32,9 +34,8 @@ def test_killed_download_ends_whole_and_once(tmp_path: Path, failpoint: str) -> 
             await stage.pass_once()
             await stage.close()
 
-            killed = await _child(tmp_path, "first", failpoint)
-            _end_leases(tmp_path)
-            ended = await _child(tmp_path, "second", None)
+            killed = await run_jobs_killed(tmp_path, None, failpoint)
+            ended = await run_jobs_killed(tmp_path, None)
             await stage.open()
 
             assert (killed, ended) == (-signal.SIGKILL, 0)
@@ -55,15 +56,16 @@ def test_killed_download_ends_whole_and_once(tmp_path: Path, failpoint: str) -> 
     asyncio.run(story())
 
 
-async def _child(home: Path, name: str, failpoint: str | None) -> int:
-    environment = {} if failpoint is None else {"FEEDMILL_FAILPOINT": failpoint}
-    script = CHILDREN / "download_media.py"
-    process = await start_script(script, str(home), name, env=os.environ | environment)
-    return await process.wait()
+def test_files_with_every_fault_end_whole_once_and_within_the_quota_after_kills(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    processes, share = (1, 2.0) if store_url is None else (2, 0.5)
 
+    drill = asyncio.run(
+        drill_media(
+            tmp_path / "home", store_url, files=26, kills=2, processes=processes, quota_share=share
+        )
+    )
 
-def _end_leases(home: Path) -> None:
-    """As if the leases of the killed process had run out: a test does not wait for them."""
-    with sqlite3.connect(home / "feedmill.db") as connection:
-        connection.execute("UPDATE jobs SET lease_until = 0 WHERE state = 'running'")
-        connection.execute("UPDATE lanes SET claim_at = 0, owner = NULL WHERE owner IS NOT NULL")
+    drill.check()
+    assert drill.kills == 2

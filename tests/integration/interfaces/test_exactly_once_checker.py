@@ -25,7 +25,7 @@ def settled(tmp_path: Path) -> Trial:
         async with open_services(load_config(None, one._own)) as services:
             await happen(services, EVENTS)
             events = await services.store.events(after=0)
-            await file_sinks(services)[0].deliver(events)
+            await (await file_sinks(services))[0].deliver(events)
             for kind in KINDS:
                 with closing(Journal(one._journals, kind)) as journal:
                     journal.take({"seq": e.seq, "id": e.id} for e in events)

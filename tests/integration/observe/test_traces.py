@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import paper
+from tests.support.job_kinds import run_due
+from tests.support.media_publisher import episode, media_file, mp3, podcast
 from tests.support.otlp_receiver import OtlpReceiver, facts_of, receiving_traces
 from tests.support.waiting import hang_guard
+from tests.support.web_pages import extracting_here, page, served
 from tests.support.webhook_receiver import receiving
 
 from feedmill.config import ObserveConfig
 from feedmill.engine.deliver.to_webhooks import deliver_once
+from feedmill.engine.jobs import fulltext, media
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.service.webhooks import add_webhook
@@ -73,6 +77,31 @@ def test_one_poll_is_one_trace_with_its_steps(tmp_path: Path, collector: OtlpRec
     assert facts_of(poll)["feedmill.entries_new"] == 2
     assert collector.paths[0] == "/v1/traces"
     assert collector.resources[0]["service.name"] == "mill"
+
+
+def test_steps_of_jobs_are_traces_with_their_requests(
+    tmp_path: Path, collector: OtlpReceiver
+) -> None:
+    async def story(stage: Stage) -> None:
+        stage.publisher.script("/1.mp3", media_file(mp3(1)), host="127.0.0.1")
+        stage.publisher.script("/robots.txt", Answer(status=404), host="127.0.0.1")
+        stage.publisher.script("/story", served(page(1)), host="127.0.0.1")
+        item = episode(1, stage.publisher.url("/1.mp3")).replace(
+            "</item>", f"<link>{stage.publisher.url('/story')}</link></item>"
+        )
+        await stage.add("/feed", podcast(item), media=True, full_text=True)
+        await stage.pass_once()
+        await run_due(extracting_here(stage.services), *media.KINDS, fulltext.KIND)
+
+    play(tmp_path, story, collector.url)
+
+    jobs = {
+        facts_of(spans["job"])["feedmill.job.kind"]: set(spans)
+        for spans in collector.traces().values()
+        if "job" in spans
+    }
+    assert {"http", "keep", "store"} <= jobs["media"]
+    assert {"http", "extract", "store"} <= jobs["fulltext"]
 
 
 def test_ratio_zero_exports_failures_only(tmp_path: Path, collector: OtlpReceiver) -> None:

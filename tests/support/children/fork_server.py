@@ -21,7 +21,7 @@ PRELOADED = (
     "feedmill.adapters.store.sqlite.store",
     "feedmill.app.services",
     "feedmill.interfaces.cli.main",
-    "feedmill.interfaces.cli.commands.run",
+    "feedmill.interfaces.cli.commands.servers.run",
 )
 PRELOADED_FOR = {  # when a command is first asked for
     "api": "feedmill.interfaces.rest.server",

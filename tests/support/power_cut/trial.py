@@ -142,9 +142,9 @@ async def _judge(recorded: Recorded, home: Path, told: Told, cut: str) -> None:
 async def _go_on(services: Services, told: Told, log: dict[int, str], cut: str) -> None:
     """After the cut: one more event; the files have all, and a cursor gives what is left."""
     await subscribe_unchecked("http://127.0.1.9/after-the-cut", services)
-    (sink,) = file_sinks(services)
+    sink, *_ = await file_sinks(services)
     await deliver_pending(services.store, sink)
-    folder = Path(services.config.store.home) / "out" / "entries"
+    folder = Path(services.config.store.home) / "out" / "events"
     lines = [
         json.loads(line)
         for path in sorted(folder.glob("*.ndjson"))

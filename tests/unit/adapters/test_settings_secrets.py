@@ -108,7 +108,9 @@ def test_a_store_of_another_kind_is_refused_without_its_password(scheme: str) ->
 
 
 def test_a_store_without_connections_is_refused() -> None:
-    assert "connections must be at least 1" in mistakes(FEEDMILL_STORE_CONNECTIONS="0")
+    assert "invalid value 0: expected a whole number, at least 1" in mistakes(
+        FEEDMILL_STORE_CONNECTIONS="0"
+    )
 
 
 def test_a_file_of_settings_with_a_bad_value_does_not_show_its_password(elsewhere: Path) -> None:

@@ -7,7 +7,7 @@ IMPORT_ALL = """
 import importlib, pkgutil, sys
 import feedmill.app, feedmill.interfaces.cli.commands as commands, feedmill.interfaces.cli.main
 for package in (feedmill.app, commands):
-    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         importlib.import_module(module.name)
 print(sorted(name for name in sys.modules if name.partition(".")[0] == "feedmill_demo"))
 """

@@ -64,6 +64,8 @@ def test_a_feed_scheme_becomes_the_scheme_asked_for() -> None:
         pytest.param("https://http://e.example", "http://e.example", id="even if it is http"),
         pytest.param("http::http://e.example", "http://e.example", id="two colons between"),
         pytest.param("http://https//e.example", "https://e.example", id="both mangled"),
+        pytest.param("http:https/e.example/a", "https://e.example/a", id="a colon and a slash"),
+        pytest.param("http://http/e.example", "http://e.example", id="a protocol as host"),
         pytest.param("http:https//e.example", "https://e.example", id="colon, then no colon"),
         pytest.param("/http://e.example", "http://e.example", id="leading slash"),
         pytest.param('"<https://e.example', "https://e.example", id="leading quote and bracket"),

@@ -97,3 +97,45 @@ def test_similarity_estimates_the_share_of_common_passages() -> None:
 
     assert 0.3 < alike < 0.7  # 58 of 118 runs
     assert shared_part(one, other, alike) > 0.7
+
+
+_EXACT = datetime(2026, 3, 1, 7, 14, 23, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("titles", "texts", "at", "kind"),
+    [
+        pytest.param(
+            ("Council 'spin budgets' condemned", "Council 'spin' condemned"), ("", ""), _EXACT,
+            "title-and-time", id="much of the title in the same second",
+        ),
+        pytest.param(
+            ("Post reaches Derby late", "Five years in a sack"),
+            ("a letter from two thousand and four arrived today", "a letter from two thousand and four came"),
+            _EXACT, "text-and-time", id="passages in the same second",
+        ),
+        pytest.param(
+            ("Council 'spin budgets' condemned", "Council 'spin' condemned"), ("", ""),
+            _EXACT.replace(second=0), None, id="a whole minute is chosen by a template",
+        ),
+        pytest.param(
+            ("Weather for Derby", "Weather of the week"), ("", ""), _EXACT, None, id="one common word",
+        ),
+        pytest.param(
+            ("Rain and wind in the north of Wales", "Rain and sunshine expected along eastern coasts"), ("", ""),
+            _EXACT, None, id="two words of many",
+        ),
+        pytest.param(("", ""), ("", ""), _EXACT, None, id="nothing but the time"),
+    ],
+)  # fmt: skip
+def test_same_second_counts_with_a_part_of_the_title_or_the_text(
+    titles: tuple[str, str], texts: tuple[str, str], at: datetime, kind: str | None
+) -> None:
+    one, other = (
+        sketch(StoryText(title=title, html=text, published=at))
+        for title, text in zip(titles, texts, strict=True)
+    )
+
+    evidence = compare(one, other)
+
+    assert (None if evidence is None else evidence.kind) == kind

@@ -102,3 +102,10 @@ def test_any_text_gives_a_sketch_that_survives_its_encoding(text: StoryText) -> 
     made = sketch(text)
 
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(made), type=Sketch) == made
+
+
+def test_exact_second_is_a_key_and_a_whole_minute_is_none() -> None:
+    at = datetime(2026, 3, 1, 7, 14, 23, tzinfo=UTC)
+
+    assert len(keys_of(sketch(StoryText(published=at)))) == 1
+    assert keys_of(sketch(StoryText(published=at.replace(second=0)))) == ()

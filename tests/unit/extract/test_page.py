@@ -115,3 +115,22 @@ def test_page_that_trafilatura_gives_up_on_may_have_a_selector(
 def test_words_are_counted_without_markup() -> None:
     assert count_words("<p>one <b>two</b></p><p>three</p>") == 3
     assert count_words(" ") == 0
+
+
+@pytest.mark.parametrize(
+    ("link", "address"),
+    [
+        ('<link rel="canonical" href="/river?utm_source=x">', "https://paper.example/river"),
+        (
+            '<link REL="shortlink Canonical" href="https://first.example/r">',
+            "https://first.example/r",
+        ),
+        ('<link rel="canonical">', None),
+        ('<link rel="canonical" href="javascript:alert(1)">', None),
+        ('<link rel="icon" href="/i.png">', None),
+    ],
+)
+def test_address_that_the_page_gives_as_its_own(link: str, address: str | None) -> None:
+    found = text_of(PAGE.replace("</title>", f"</title>{link}"))
+
+    assert found.canonical_url == address

@@ -261,3 +261,18 @@ def test_a_lone_surrogate_is_hashed_like_any_other_text() -> None:
 
     assert first == again
     assert dict(first)["authors"] != dict(field_digests(Entry(guid="1")))["authors"]
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        pytest.param("word " * 5_000, id="long"),
+        pytest.param(" \n" * 5_000 + "late words " * 50, id="begins with white space"),
+        pytest.param("a" + " " * 5_000 + "b", id="a hole in the middle"),
+        pytest.param("x" * 200, id="one word of the length"),
+    ],
+)
+def test_beginning_of_a_text_is_hashed_as_if_all_of_it_were_collapsed(summary: str) -> None:
+    collapsed = " ".join(summary.split())[:200]
+
+    assert fallback_hash(Entry(summary=summary), "feed") == sha256(f"feed|||{collapsed}")

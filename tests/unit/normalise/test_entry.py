@@ -299,6 +299,16 @@ def test_an_entry_that_is_only_an_embed_keeps_a_link_to_it_and_a_file() -> None:
     ]
 
 
+def test_link_and_file_of_an_embed_have_the_same_address() -> None:
+    content = Content(value="<iframe src='/7'></iframe>", base="https://feeds.example/rss")
+    parsed = ParsedEntry(link="https://site.example/post", contents=(content,))
+
+    entry = normalise_entry(parsed, FeedContext(), NormaliseConfig())
+
+    assert [file.url for file in entry.enclosures] == ["https://feeds.example/7"]
+    assert 'href="https://feeds.example/7"' in (entry.content or "")
+
+
 def test_an_embed_beside_text_is_no_file_of_the_entry() -> None:
     parsed = ParsedEntry(contents=(Content(value="words <embed src='https://v.example/1'>"),))
 

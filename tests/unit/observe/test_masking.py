@@ -85,3 +85,10 @@ def test_database_address_has_neither_password_nor_parameters(url: str, shown: s
 )
 def test_address_of_a_feed_is_shown_without_its_tokens(url: str, shown: str) -> None:
     assert mask_address(url) == shown
+
+
+def test_dedupe_key_keeps_the_id_after_the_masked_address_of_its_feed() -> None:
+    key = "guid:https://news.example/feed?token=hush&x=1:urn:item:7"
+
+    assert mask_address(key) == "guid:https://news.example/feed?token=***&x=1:urn:item:7"
+    assert mask_address("guid:https://news.example/feed?key=hush:7").endswith("?key=***:7")

@@ -127,7 +127,7 @@ def test_joined_trace_continues_the_first_parent_and_links_the_others() -> None:
 
     assert exported == [trace]
     assert (trace.trace_id, trace.remote_parent, trace.links) == (1, first, (second,))
-    assert read_traceparent(trace.traceparent) == Parent(1, trace.root_id)
+    assert read_traceparent(trace.traceparent) == Parent(1, trace.first_id)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,13 @@ def test_a_json_item_without_authors_has_those_of_the_feed() -> None:
         pytest.param("<itunes:keywords>one, two</itunes:keywords>", ["one", "two"], id="itunes"),
         pytest.param("<media:keywords>one,two</media:keywords>", ["one", "two"], id="media"),
         pytest.param(
+            "<media:content url='/a'><media:keywords>one</media:keywords></media:content>"
+            "<media:group><media:content url='/b'><media:keywords>two</media:keywords>"
+            "</media:content></media:group>",
+            ["one", "two"],
+            id="of single files",
+        ),
+        pytest.param(
             "<media:group><media:keywords>one</media:keywords></media:group>", ["one"], id="a group"
         ),
         pytest.param(
@@ -98,14 +105,39 @@ def test_a_description_that_says_no_more_is_no_content(inside: str) -> None:
     assert item(inside, ITUNES).contents == ()
 
 
-def test_content_is_not_replaced_by_a_longer_description() -> None:
+CONTENT = 'xmlns:content="http://purl.org/rss/1.0/modules/content/"'
+MEDIA = 'xmlns:media="http://search.yahoo.com/mrss/"'
+
+
+def test_description_longer_than_the_content_is_one_more_content() -> None:
     entry = item(
         "<content:encoded>body</content:encoded><description>d</description>"
         "<itunes:summary>a much longer text</itunes:summary>",
-        f'{ITUNES} xmlns:content="http://purl.org/rss/1.0/modules/content/"',
+        f"{ITUNES} {CONTENT}",
     )
 
-    assert [content.value for content in entry.contents] == ["body"]
+    assert [content.value for content in entry.contents] == ["body", "a much longer text"]
+
+
+def test_longest_plain_description_beside_html_becomes_html() -> None:
+    entry = item(
+        "<content:encoded>body</content:encoded><description>d</description>"
+        '<media:description type="plain">a &lt; b\nand more</media:description>',
+        f"{MEDIA} {CONTENT}",
+    )
+
+    assert entry.contents[-1].value == "a &lt; b<br>and more"
+    assert entry.contents[-1].type == "text/html"
+
+
+@pytest.mark.parametrize("name", ["summary", "dc:description"])
+def test_any_other_description_becomes_the_content_when_it_is_fuller(name: str) -> None:
+    entry = item(
+        f"<description>d</description><{name}>a longer text</{name}>",
+        'xmlns:dc="http://purl.org/dc/elements/1.1/"',
+    )
+
+    assert [content.value for content in entry.contents] == ["a longer text"]
 
 
 @pytest.mark.parametrize("start", ["<html><body>", "<html lang='en'><body class=x>\n", "<body>"])

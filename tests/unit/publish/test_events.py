@@ -10,7 +10,7 @@ from tests.support.sample_refreshes import IDENTIFY, NOON, an_entry, new_feed
 from feedmill.identify.identify import identify
 from feedmill.model.cluster import ClusterChange
 from feedmill.model.event import NewEvent
-from feedmill.model.feed import Feed, HostPace, Move
+from feedmill.model.feed import Feed, HostPace, MergedFeed, Move
 from feedmill.model.full_text import FullText
 from feedmill.model.identity import (
     Added,
@@ -43,6 +43,7 @@ from feedmill.publish.events import (
     event_of_removed_feed,
     event_of_rewound_log,
     event_of_state,
+    event_of_undone_merge,
     events_of_changes,
     events_of_clusters,
     is_rewound_untold,
@@ -249,6 +250,23 @@ def test_merge_belongs_to_the_feed_that_stays() -> None:
 
     assert (event.type, event.feed_id) == ("feed.merged", "f")
     assert (event.data["from"], event.data["into"]) == ("g", "f")
+
+
+def test_undone_merge_belongs_to_the_feed_that_gave_the_other_back() -> None:
+    merged = MergedFeed(
+        feed_id="g",
+        url="https://paper.example/g?token=secret",
+        title=None,
+        into_id="f",
+        into_url=FEED.url,
+        merged_at=NOON,
+    )
+
+    event = event_of_undone_merge(merged, FEED, now=NOON)
+
+    assert (event.type, event.feed_id) == ("feed.unmerged", "f")
+    assert (event.data["from"], event.data["into"], event.data["proof"]) == ("f", "g", "undone")
+    assert "secret" not in event.data["into_url"]
 
 
 @pytest.mark.parametrize(

@@ -79,3 +79,21 @@ def test_a_move_is_one_sentence_and_says_that_it_was_undone() -> None:
     assert told.endswith("(by an answer by https, proof: content)")
     undone = move_in_words(replace(move, undone_at=NOON))
     assert undone == f"{told}; undone 2026-03-01 12:00Z"
+
+
+@pytest.mark.parametrize("is_tried_again", [True, False])
+def test_a_lost_feed_whose_site_leads_nowhere_says_so(is_tried_again: bool) -> None:
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    candidate = MoveCandidate(
+        url="https://paper.example/",
+        source="site",
+        first_seen_at=at,
+        last_seen_at=at,
+        retry_at=at if is_tried_again else None,
+        reason="no-feed-found",
+    )
+
+    (words,) = candidate_in_words(candidate, MOVES)
+
+    assert "its site https://paper.example/ leads to no other feed" in words
+    assert ("and again" in words) is is_tried_again

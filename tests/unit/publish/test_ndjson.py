@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.model.event import Event
-from feedmill.publish.ndjson import event_line, json_line, json_lines, position_of_line
+from feedmill.model.event import Event, StoredEntry
+from feedmill.publish.ndjson import (
+    cloudevent_line,
+    entry_line,
+    event_line,
+    is_event_line,
+    json_line,
+    json_lines,
+    position_of_line,
+)
 
 
 def event(**data: object) -> Event:
@@ -20,6 +28,27 @@ def event(**data: object) -> Event:
         occurred_at=datetime(2025, 10, 14, tzinfo=UTC),
         data=data,
     )
+
+
+def test_whole_entry_is_a_line_without_what_no_search_has_set() -> None:
+    at = datetime(2025, 10, 14, tzinfo=UTC)
+    entry = StoredEntry(
+        entry_uid="u",
+        feed_id="f",
+        first_seen=at,
+        last_seen=at,
+        seen_count=1,
+        content_hash="h",
+        dedupe_key="d",
+        match_confidence="high",
+        raw_refs=(),
+    )
+
+    found = msgspec.json.decode(entry_line(event(), entry))
+
+    assert (found["entry_uid"], found["change"], found["seq"]) == ("u", "new", 7)
+    assert found["first_seen"] == "2025-10-14T00:00:00Z"
+    assert "highlight" not in found
 
 
 def test_values_become_one_line_each() -> None:
@@ -58,3 +87,11 @@ def test_many_lines_are_the_single_ones_one_after_the_other(texts: list[str]) ->
 
     assert lines == b"".join(map(json_line, texts))
     assert [msgspec.json.decode(line) for line in lines.decode().splitlines()] == texts
+
+
+def test_lines_of_events_are_told_from_lines_of_entries() -> None:
+    assert is_event_line(event_line(event()))
+    assert is_event_line(cloudevent_line(event(), "urn:x"))
+    assert not is_event_line(b'{"seq":1,"event_id":"e","change":"new"}')
+    assert not is_event_line(b'{"seq":1,')
+    assert position_of_line(b'{"seq":1,"event_id":"e"}') == (1, "e")

@@ -3,10 +3,12 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
-from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
+from feedmill.model.feed import BodyRef, Feed, FeedOverrides, FetchRecord
+from feedmill.model.fetch import Hop
 from feedmill.model.schedule import Hint, Hints, Outcome, ScheduleState
 from feedmill.model.webhook import Webhook, WebhookSecret
 from feedmill.publish.ndjson import json_line
@@ -17,6 +19,7 @@ from feedmill.publish.to_shapes import (
     decision_shape,
     feed_detail,
     feed_shape,
+    fetch_shape,
     new_webhook,
     webhook_shape,
 )
@@ -113,3 +116,36 @@ def test_any_value_is_one_line() -> None:
 
     assert len(line.decode().splitlines()) == 1
     assert msgspec.json.decode(line) == {"title": "a\nb\u2028c\u2029d\u0085e"}
+
+
+@pytest.mark.parametrize(
+    ("raw_url", "storage"),
+    [
+        (None, "localfs"),
+        ("file:///mnt/raw", "localfs"),
+        ("s3://bucket/raw", "s3"),
+        ("gs://bucket", "gcs"),
+        ("az://container", "azure"),
+        ("https://account.example/raw", "https"),
+    ],
+)
+def test_a_fetch_says_where_its_body_is_kept(raw_url: str | None, storage: str) -> None:
+    hop = Hop(url="https://a.example/?token=t", status=301, location="/?api_key=k")
+    url = "https://a.example/?key=k"
+    fetch = FetchRecord(
+        fetch_id="x",
+        feed_id="f",
+        scheduled_at=NOON,
+        fetched_at=NOON,
+        url=url,
+        final_url=url,
+        outcome="fresh",
+        hops=(hop,),
+        body_sha256="ab12",
+    )
+
+    shape = fetch_shape(fetch, raw_url)
+
+    assert shape.body_ref == BodyRef(storage=storage, key="sha256:ab12")
+    assert (shape.url, shape.hops[0].location) == ("https://a.example/?key=***", "/?api_key=***")
+    assert fetch_shape(replace(fetch, body_sha256=None)).body_ref is None

@@ -262,7 +262,7 @@ def test_a_forecast_says_when_entries_would_leave_the_document_unseen() -> None:
     often = [NOW - timedelta(minutes=10 * number) for number in range(1, 500)]
 
     assert "entries that leave it unseen would be lost" in forecast(
-        learnt(often, window=4), price_sec=1e9, max_interval_sec=86_400
+        learnt(often, window=4), price_sec=3e8, max_interval_sec=86_400
     )
 
 

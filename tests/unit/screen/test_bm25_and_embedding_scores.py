@@ -1,27 +1,35 @@
 """Words and vectors as scores, each against texts about anything else."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.support.sample_topics import BEES, HONEY, REFERENCE, TOPICS, TRAINS
 
-from feedmill.model.screening import ScreenText, Topic, TopicSet
+from feedmill.model.screening import Method, ScreenText, Topic, TopicSet
 from feedmill.screen.bm25 import build_lexicon, lexical_scores
 from feedmill.screen.calibration import (
     EMBEDDING,
     HYBRID,
     LEXICAL,
     calibration_for,
+    combined_probability,
     probability,
     scales_of,
     z_score,
 )
 from feedmill.screen.embedding_scores import (
-    background_sentences,
+    THIN,
     background_similarity,
+    description_sentences,
     example_sentences,
     margin,
+    subject_similarity,
+    thin_margin,
+    thin_scale,
 )
-from feedmill.screen.topics import with_digest
+from feedmill.screen.fusion import topic_scores
+from feedmill.screen.topics import choose_topics, with_digest
 
 LEXICON = build_lexicon(TOPICS, REFERENCE)
 
@@ -77,10 +85,94 @@ def test_a_topic_of_few_examples_is_helped_by_its_description_or_name() -> None:
     assert example_sentences(bare) == ("X",)
 
 
-def test_the_background_is_anything_else_and_what_sounds_alike() -> None:
-    topics = with_digest(TopicSet(name="t", topics=(BEES, TRAINS), background=("Rates rose.",)))
+def test_a_thin_topic_is_its_name_and_description_apart_and_together() -> None:
+    assert description_sentences(TRAINS) == (
+        "Night trains",
+        "Sleeper trains between cities.",
+        "Night trains. Sleeper trains between cities.",
+    )
+    assert description_sentences(Topic(id="x", name="X")) == ("X",)
+    assert description_sentences(Topic(id="x", name="")) == ("x",)
 
-    assert background_sentences(topics) == ("Rates rose.", *BEES.not_examples)
+
+def test_examples_are_blended_with_the_description_and_counter_examples_take_away() -> None:
+    ordinary = subject_similarity([0.2] * 9)
+    bare = thin_margin([0.4, 0.2], (), (), ordinary)
+
+    assert bare == pytest.approx(0.3 - 0.65 * 0.2)
+    assert thin_margin([0.4, 0.2], [0.9], (), ordinary) == pytest.approx(bare + 0.2 * 0.6)
+    assert thin_margin([0.4, 0.2], (), [0.5], ordinary) == pytest.approx(bare - 0.5 * 0.2)
+    assert thin_margin([0.4, 0.2], (), [0.1], ordinary) == bare
+
+
+@given(st.lists(st.floats(-1, 1), max_size=6), st.floats(-1, 1), st.floats(-1, 1))
+def test_an_example_like_the_text_never_lowers_and_a_counter_example_never_raises_it(
+    examples: list[float], described: float, ordinary: float
+) -> None:
+    before = thin_margin([described], examples, (), ordinary)
+
+    assert thin_margin([described], [*examples, 1.0], (), ordinary) >= before - 1e-9
+    assert thin_margin([described], examples, [1.0], ordinary) <= before + 1e-9
+
+
+def test_the_scale_of_thin_topics_follows_the_spread_of_an_encoders_cosines() -> None:
+    fitted = [0.0458 - 0.0712, 0.0458 + 0.0712]
+
+    same, wider = thin_scale(fitted), thin_scale([2 * one for one in fitted])
+
+    assert same.deviation == pytest.approx(THIN.deviation)
+    assert same.mean == pytest.approx(THIN.mean)
+    assert wider.deviation == pytest.approx(2 * THIN.deviation)
+    assert thin_scale(()) == THIN
+
+
+THIN_TOPICS = with_digest(
+    TopicSet(
+        name="thin",
+        topics=(
+            Topic(
+                id="compost",
+                name="Kompost",
+                description="Aus Abfällen von Küche und Garten wird Humus.",
+            ),
+            Topic(id="none", name="Zzz"),
+        ),
+    )
+)
+
+
+def test_one_shared_function_word_is_no_evidence() -> None:
+    lexicon = build_lexicon(THIN_TOPICS, REFERENCE)
+
+    found = lexical_scores(ScreenText(ref=1, title="Der Wirt und der Gast aus der Stadt"), lexicon)
+
+    assert all(one.score < 0.25 and one.evidence == () for one in found)
+
+
+def test_a_compound_word_is_found_by_its_part() -> None:
+    lexicon = build_lexicon(THIN_TOPICS, REFERENCE)
+
+    first, _ = lexical_scores(
+        ScreenText(ref=1, title="Der Komposthaufen und die Gartenabfälle für das Beet"), lexicon
+    )
+
+    assert first.score > 0.25
+    assert "komposthaufen" in first.evidence
+
+
+def test_a_text_in_a_language_that_no_topic_has_is_not_scored() -> None:
+    french = ScreenText(ref=1, title="Le miel est dans les ruches des apiculteurs de la vallée")
+
+    assert lexical_scores(french, LEXICON) == ()
+
+
+def test_topics_that_were_not_chosen_stay_as_silent_rivals() -> None:
+    chosen = choose_topics(TOPICS, ["night-trains"])
+    found = lexical_scores(HONEY, build_lexicon(chosen, REFERENCE))
+
+    assert [one.id for one in chosen.rivals] == ["bees"]
+    assert {one.topic for one in found} == {"night-trains", "bees"}
+    assert set(topic_scores(found, chosen)) == {"night-trains"}
 
 
 def test_probabilities_grow_with_z_and_never_overflow() -> None:
@@ -99,3 +191,14 @@ def test_the_function_fits_the_methods_that_answered() -> None:
     assert calibration_for(["lexical"], own) == LEXICAL
     assert calibration_for(["lexical", "embedding"], own) == own
     assert calibration_for(["llm"], None) is None
+
+
+def test_a_topic_that_is_half_known_lies_between_the_two_functions() -> None:
+    z: dict[Method, float] = {"lexical": 0.0, "embedding": 3.0}
+
+    thin, half, whole = (combined_probability(z, HYBRID, share) for share in (0.0, 0.5, 1.0))
+
+    assert whole < half < thin
+    assert combined_probability({"lexical": 2.0}, LEXICAL, 0.0) == probability(
+        {"lexical": 2.0}, LEXICAL
+    )

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from tests.support.sample_topics import TOPICS
 
 from feedmill.errors import TopicError
-from feedmill.model.screening import EvaluationEntry, Screening, ScreenText
-from feedmill.screen.evaluate import about_only, auc, confusions, qualities, read_gold
+from feedmill.model.screening import EvaluationEntry, Screening, ScreenText, Suggestion
+from feedmill.screen.evaluate import about_only, auc, confusions, f1_at, qualities, read_gold
 
 
 def gold(number: int, *topics: str) -> EvaluationEntry:
@@ -28,6 +28,22 @@ def test_precision_recall_and_f1_are_those_of_the_threshold() -> None:
     assert bees.topic == "bees"
     assert 0 <= bees.f1_cross <= 1
     assert (trains.precision, trains.recall, trains.f1, trains.auc) == (0, 0, 0, 0.5)
+
+
+def test_the_share_of_unsure_is_that_of_the_suggestions() -> None:
+    verdicts: tuple[Suggestion, ...] = ("unsure", "keep", "drop", "unsure")
+    said = [
+        Screening(candidate_id=n, suggestion=s, topic="bees", score=0.5, methods=(), reason="")
+        for n, s in enumerate(verdicts, 1)
+    ]
+
+    overall, bees, trains = qualities(
+        SET, SCORES, TOPICS, method="m", threshold=0.6, screenings=said
+    )
+
+    assert (overall.unsure, overall.keep) == (0.5, 0.25)
+    assert (bees.unsure, trains.unsure) == (0.5, 0.0)
+    assert f1_at([(0.9, True), (0.1, False)], 0.5) == 1.0
 
 
 def test_an_entry_about_another_topic_only_is_about_nothing() -> None:

@@ -33,6 +33,15 @@ def test_feed_text_stands_only_inside_strings_of_one_document() -> None:
     assert topic["enum"] == ["bees", "night-trains", "none"]
 
 
+def test_the_words_of_the_person_go_with_the_topics() -> None:
+    wanted = msgspec.structs.replace(TOPICS, prompt="only <b>urban</b> hives")
+
+    body = msgspec.json.decode(build_prompt(TEXTS, wanted, model="m", form="plain"))
+    document = json.loads(body["messages"][1]["content"])
+
+    assert document["looking_for"] == "only urban hives"
+
+
 def test_each_form_asks_for_less_than_the_one_before() -> None:
     as_object = msgspec.json.decode(build_prompt(TEXTS, TOPICS, model="m", form="json_object"))
     plain = msgspec.json.decode(build_prompt(TEXTS, TOPICS, model="m", form="plain"))

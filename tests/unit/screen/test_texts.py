@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.screening import ScreenText
-from feedmill.screen.texts import clean_line, joined_text, screen_text_of, script_of
+from feedmill.screen.texts import clean_line, has_words, joined_text, screen_text_of, script_of
 
 
 def candidate(**more: object) -> WindowCandidate:
@@ -87,3 +87,18 @@ def test_hidden_characters_are_counted_before_they_are_taken_out() -> None:
 )
 def test_a_text_is_compared_with_texts_of_its_own_script(text: str, script: str) -> None:
     assert script_of(text) == script
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (ScreenText(ref=1, title="Bees"), True),
+        (ScreenText(ref=1, title="", categories=("bees",)), True),
+        (ScreenText(ref=1, title="🎉🎉🎉 42"), False),
+        (ScreenText(ref=1, title="", feed_title="The Daily Bee"), False),
+    ],
+)
+def test_emoji_and_a_feeds_title_alone_are_nothing_to_read(
+    text: ScreenText, expected: object
+) -> None:
+    assert has_words(text) is expected

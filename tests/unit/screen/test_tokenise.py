@@ -2,7 +2,8 @@
 
 import pytest
 
-from feedmill.screen.tokenise import to_simplified_chinese, tokenise, tokenise_with_positions
+from feedmill.model.simplified_chinese import to_simplified_chinese
+from feedmill.screen.tokenise import tokenise, tokenise_with_positions
 
 
 @pytest.mark.parametrize(
@@ -16,7 +17,7 @@ from feedmill.screen.tokenise import to_simplified_chinese, tokenise, tokenise_w
         ("绿", ["绿"]),
         ("的", []),
         ("綠色", ["绿色"]),
-        ("зелёная", ["зелёная"]),
+        ("зелёная", ["зеленая"]),
         ("한국어", ["한국", "국어"]),
         ("LCA战机", ["lca", "战机"]),
         ("a I x", []),

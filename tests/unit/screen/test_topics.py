@@ -1,17 +1,26 @@
 """Topic sets are read, checked, merged and chosen from; their version names their words."""
 
+from datetime import UTC, datetime
+
 import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
 from tests.support.sample_topics import BEES, TOPICS
 
 from feedmill.errors import TopicError
+from feedmill.model.candidate import CandidateFile, Window
 from feedmill.model.screening import Topic, TopicSet
 from feedmill.screen.topics import (
     choose_topics,
+    is_thin,
+    known_share,
     merge_topics,
     read_topics,
     topic_named,
+    topics_of_window,
     weaknesses,
     with_digest,
+    write_topics,
 )
 
 TOML = """
@@ -27,6 +36,8 @@ id = "wax"
 name = "Wax"
 description = "Of wax."
 """
+
+AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def test_a_topic_file_may_be_toml_or_json_or_a_plain_list() -> None:
@@ -48,7 +59,7 @@ def test_a_topic_file_may_be_toml_or_json_or_a_plain_list() -> None:
         ("[1]", "neither TOML nor JSON"),
         ("name = 'x'", "no topic in it"),
         ('[{"id": " ", "name": "A", "description": "d"}]', "has no id"),
-        ('[{"id": "a", "name": "A"}]', "needs a description"),
+        ('[{"id": "a", "name": " "}]', "needs a name and a description"),
     ],
 )
 def test_a_topic_file_that_cannot_be_used_says_what_is_wrong(text: str, said: str) -> None:
@@ -106,3 +117,45 @@ def test_a_topic_without_description_or_examples_is_called_weak() -> None:
 
 def test_the_version_follows_the_words_and_nothing_else() -> None:
     assert with_digest(TOPICS).version == TOPICS.version
+
+
+def test_a_written_topic_set_is_read_back_as_it_was() -> None:
+    odd = Topic(
+        id="a",
+        name=chr(34) + "A" + chr(127) + chr(92),
+        description="one line",
+        examples=("é", "中"),
+        not_examples=("n",),
+        keywords=("k",),
+    )
+    known = with_digest(TopicSet(name="s", topics=(odd,), background=("b",)))
+
+    bare = with_digest(TopicSet(name="s", topics=(Topic(id="b", name="B", description="d"),)))
+
+    assert read_topics(write_topics(known)) == known
+    assert read_topics(write_topics(bare)) == bare
+
+
+def test_a_topic_is_thin_until_it_has_three_examples_and_well_known_with_a_dozen() -> None:
+    topic = Topic(id="a", name="A", examples=("x",) * 2)
+
+    assert is_thin(topic)
+    assert known_share(topic) == 0.0
+    assert not is_thin(replace(topic, examples=("x",) * 3))
+    assert known_share(replace(topic, examples=("x",) * 8)) == 0.5
+    assert known_share(replace(topic, examples=("x",) * 20)) == 1.0
+
+
+def test_topics_that_travelled_with_a_window_are_used_whole_with_its_prompt() -> None:
+    own = Topic(id="ships", name="Ships", description="Ferries.")
+    file = CandidateFile(
+        schema="", created_at=AT, window=Window(start=AT, end=AT), topics=("ships", "unheard"), prompt="p",
+        sources=(), candidates=(), topic_set=(own,),
+    )  # fmt: skip
+
+    found, unknown = topics_of_window(TOPICS, file)
+    every, none = topics_of_window(TOPICS, replace(file, topics=(), topic_set=UNSET))
+
+    assert (found.topics, found.prompt, unknown) == ((own,), "p", ("unheard",))
+    assert [one.id for one in found.rivals] == ["bees", "night-trains"]
+    assert (every.topics, none) == (TOPICS.topics, ())

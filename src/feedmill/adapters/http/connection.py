@@ -1,5 +1,6 @@
 """Sends one request over one libcurl handle, and keeps handles and TLS sessions for the next."""
 
+import asyncio
 import ssl
 import time
 from functools import partial
@@ -67,18 +68,26 @@ class Connections:
         self._sessions = SessionCaches(config.tls_sessions)
         self._idle: list[CurlHandle] = []
         self._busy: set[CurlHandle] = set()
+        self._downloads: dict[CurlHandle, int] = {}  # under way, and what all may take a second
 
     async def send(self, request: CurlRequest, host: str, limits: FetchLimits) -> BufferedResponse:
         """What came of one request; cancelling drops its connection."""
         sink = request.sink
-        transfer = ResponseBuffer(limits) if sink is None else StreamedResponse(limits, sink)
         handle = self._take()
+        transfer = (
+            ResponseBuffer(limits, partial(self._has_room, request, handle))
+            if sink is None
+            else StreamedResponse(limits, sink)
+        )
         sessions = self._sessions.of(host) if request.url.startswith("https") else None
         trace = current_trace()
         try:
             handle.prepare(request, transfer, sessions)
+            if request.bytes_per_sec:
+                self._downloads[handle] = request.bytes_per_sec
+                self._share_speed()
             self._stall_watch.start_watching(
-                transfer, limits, partial(self._loop.end, handle.curl), handle.received_octets
+                transfer, limits, partial(self._loop.end, handle.curl), handle.octets_read
             )
             began_ns = 0 if trace is None else time.perf_counter_ns()
             if self._is_too_late(request):
@@ -91,7 +100,25 @@ class Connections:
             return _answer(transfer, ended, handle)
         finally:
             self._stall_watch.stop_watching(transfer)
+            if request.room is not None:
+                request.room.stop_waiting()
+            if self._downloads.pop(handle, None):
+                self._share_speed()
             self._put_back(handle)
+
+    def _has_room(self, request: CurlRequest, handle: CurlHandle, octets: int) -> bool:
+        """Whether the body may grow; if not, the transfer goes on when there is room for it."""
+        if request.room is None or request.room.may_grow(octets, partial(self._go_on, handle)):
+            return True
+        asyncio.get_running_loop().call_soon(handle.allow_pause)
+        return False
+
+    def _go_on(self, handle: CurlHandle) -> None:
+        """Receive again after a pause; a transfer that meets a limit in what libcurl held back ends."""
+        try:
+            handle.go_on()
+        except pycurl.error:
+            self._loop.end(handle.curl)
 
     def _is_too_late(self, request: CurlRequest) -> bool:
         before = request.send_before
@@ -105,7 +132,13 @@ class Connections:
             handle.close()
         self._idle.clear()
         self._busy.clear()
+        self._downloads.clear()
         self._sessions.close()
+
+    def _share_speed(self) -> None:
+        """Give every download an equal part of what they may take together."""
+        for handle, bytes_per_sec in self._downloads.items():
+            handle.limit_speed(max(1, bytes_per_sec // len(self._downloads)))
 
     def _take(self) -> CurlHandle:
         if self._idle:

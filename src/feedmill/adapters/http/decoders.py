@@ -6,6 +6,7 @@ the counting caller can stop. Two stages chained are as bounded as one.
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Protocol
 
 import brotli
@@ -44,6 +45,7 @@ class BodyDecoder:
         self._max_bytes = max_bytes
         self._between = 0  # octets between two stages
         self._pieces: list[bytes | bytearray] = []
+        self._waiting: Iterator[bytes] = iter(())  # pieces of chunks that were fed
         self.length = 0
         self.fed = False
         self.capped = False
@@ -53,18 +55,23 @@ class BodyDecoder:
         """The coding was cut before its end."""
         return self.fed and not all(stage.finished for stage in self._stages)
 
-    def feed(self, chunk: bytes) -> bool:
-        """Whether more is wanted; raises DecodeError when a coding is broken."""
+    def feed(self, chunk: bytes, may_grow: Callable[[int], bool] = lambda _: True) -> bool:
+        """Whether more is wanted now; raises DecodeError when a coding is broken.
+
+        When `may_grow` refuses the length so far, the rest of the chunk waits for the next call.
+        """
         self.fed = self.fed or bool(chunk)
-        for piece in self._through(0, chunk):
+        self._waiting = chain(self._waiting, self._through(0, chunk))
+        for piece in self._waiting:
             left = self._max_bytes - self.length
             self._append(piece[:left] if len(piece) > left else piece)
             self.length += min(len(piece), left)
             if len(piece) > left:
                 self.capped = True
-            if self.capped:
-                break
-        return not self.capped
+            if self.capped or not may_grow(self.length):
+                return False
+        self._waiting = iter(())
+        return True
 
     def body(self) -> bytes:
         if len(self._pieces) == 1 and isinstance(self._pieces[0], bytes):

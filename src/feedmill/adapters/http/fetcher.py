@@ -4,17 +4,24 @@ Each hop is checked as a URL, resolved, checked with its addresses, and then dia
 these addresses and nowhere else. A fault of the server is a RawResponse with its reason.
 """
 
+from collections import OrderedDict
 from collections.abc import Sequence
 
 import msgspec
 
 from feedmill.adapters.http.connection import Connections
 from feedmill.adapters.http.curl_handle import CurlRequest, Proxy, read_proxy
+from feedmill.adapters.http.happy_eyeballs import (
+    UNREACHED,
+    MaySend,
+    alternate_families,
+    send_to_first,
+)
 from feedmill.adapters.http.resolver import AddressCheck, AsyncResolver, Resolver, SystemResolver
 from feedmill.adapters.http.response_buffer import REDIRECTS, BufferedResponse
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.fetcher import BodySink
+from feedmill.engine.ports.fetcher import BodyRoom, BodySink
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.plan import headers_for_hop
@@ -33,7 +40,6 @@ from feedmill.model.fetch import (
 )
 from feedmill.observe.traces import span
 
-_UNREACHED = frozenset({"connection-failed", "timeout-connect"})
 # A redirect whose body we do not care for is followed all the same, unless time ran out.
 _LATE = frozenset({"timeout", "timeout-connect", "too-slow"})
 
@@ -49,6 +55,7 @@ class _FetchContext(Value):
     send_before: float | None = None  # by the monotonic clock
     sink: BodySink | None = None  # of a download
     bytes_per_sec: int = 0
+    room: BodyRoom | None = None  # for a large body
 
 
 class CurlFetcher:
@@ -62,13 +69,22 @@ class CurlFetcher:
         self._resolver = resolver or _new_resolver(config, clock)
         self._address_check = AddressCheck(self._resolver, config.allow_cidrs, config.only_hosts)
         self._wires = Connections(config, clock)
+        self._reached: OrderedDict[str, str] = OrderedDict()  # of hosts with several addresses
         self._closed = False
 
     async def fetch(
-        self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
+        self,
+        plan: FetchPlan,
+        *,
+        verify_tls: bool = True,
+        proxy: str | None = None,
+        room: BodyRoom | None = None,
     ) -> RawResponse:
         """The last answer of the chain that begins at the plan's URL, or why there is none."""
-        return await self._follow(plan, self._way(plan, verify_tls=verify_tls, proxy=proxy))
+        way = self._way(plan, verify_tls=verify_tls, proxy=proxy)
+        if room is not None:
+            way = msgspec.structs.replace(way, room=room)
+        return await self._follow(plan, way)
 
     async def download(
         self,
@@ -168,24 +184,48 @@ class CurlFetcher:
     async def _attempts(
         self, target: Allowed, headers: Headers, way: _FetchContext
     ) -> BufferedResponse:
-        """Ask one address after another; go round again only while connections fail (003)."""
+        """Ask the addresses of the host; go round again only while connections fail (003)."""
         wait_sec = self._config.retry_wait_ms / 1000
-        answer = BufferedResponse(error="connection-failed")
-        sent = 0
-        for attempt in range(self._config.connection_attempts):
-            lap, number = divmod(attempt, len(target.addresses))
-            if lap and number == 0:
-                if answer.error != "connection-failed" or self._left_sec(way) <= wait_sec:
-                    break
-                await self._clock.sleep(wait_sec)
-                wait_sec *= 2
-            last = number == len(target.addresses) - 1
-            request = self._request(target, (target.addresses[number],), headers, way, last=last)
-            answer = await self._wires.send(request, target.host, way.limits)
-            sent += 1
-            if answer.error not in _UNREACHED or self._left_sec(way) <= 0:
+        left, sent = self._config.connection_attempts, 0
+        while True:
+            answer, asked = await self._round(target, left, headers, way)
+            left, sent = left - asked, sent + asked
+            out_of_time = self._left_sec(way) <= wait_sec
+            if answer.error != "connection-failed" or left <= 0 or out_of_time:
                 break
+            await self._clock.sleep(wait_sec)
+            wait_sec *= 2
         return msgspec.structs.replace(answer, retries=sent - 1) if sent > 1 else answer
+
+    async def _round(
+        self, target: Allowed, most: int, headers: Headers, way: _FetchContext
+    ) -> tuple[BufferedResponse, int]:
+        """One answer of the host's addresses, and how many were asked."""
+
+        async def send(address: str, may_send: MaySend | None = None) -> BufferedResponse:
+            request = self._request(target, (address,), headers, way, may_send=may_send)
+            return await self._wires.send(request, target.host, way.limits)
+
+        if len(target.addresses) == 1:
+            return await send(target.addresses[0]), 1
+        addresses, asked = alternate_families(target.addresses), 0
+        known = self._reached.get(target.host)
+        if known in addresses:  # no race where the last poll had an answer
+            answer = await send(known)
+            if answer.error not in UNREACHED or most == 1:
+                return answer, 1
+            self._reached.pop(target.host, None)
+            addresses, asked = tuple(a for a in addresses if a != known), 1
+        answer, address, raced = await send_to_first(addresses[: most - asked], send)
+        if answer.error not in UNREACHED:
+            self._remember(target.host, address)
+        return answer, asked + raced
+
+    def _remember(self, host: str, address: str) -> None:
+        """Begin with this address at the next poll: it can be reached from here."""
+        self._reached[host] = address
+        if len(self._reached) > self._config.dns_cache_hosts:
+            self._reached.popitem(last=False)
 
     def _request(
         self,
@@ -194,22 +234,22 @@ class CurlFetcher:
         headers: Headers,
         way: _FetchContext,
         *,
-        last: bool = True,
+        may_send: MaySend | None = None,
     ) -> CurlRequest:
-        # An address that does not answer must leave time for the next one: IPv6 is often broken.
-        connect_timeout_ms = self._config.connect_timeout_ms
         return CurlRequest(
             url=target.url,
             headers=headers,
             addresses=addresses,
             timeout_ms=max(1, int(self._left_sec(way) * 1000)),
-            connect_timeout_ms=connect_timeout_ms if last else connect_timeout_ms // 3,
+            connect_timeout_ms=self._config.connect_timeout_ms,
             verify_tls=way.verify_tls,
             proxy=way.proxy,
             body=way.body,
             send_before=way.send_before,
+            may_send=may_send,
             sink=way.sink,
             bytes_per_sec=way.bytes_per_sec,
+            room=way.room,
         )
 
     def _check_open(self) -> None:

@@ -6,6 +6,9 @@ here, with the reason kept; nothing raises inside libcurl's callbacks.
 # Tested in tests/integration/adapters/http/
 
 import re
+from collections.abc import Callable
+
+import pycurl
 
 from feedmill.adapters.http.decoders import BodyDecoder, DecodeError, readable_codings
 from feedmill.engine.ports.fetcher import BodySink
@@ -20,7 +23,15 @@ _STREAMED = frozenset({200, 206})
 _NO_BODY = frozenset({204, 304})  # their Content-Length speaks of another answer
 _REDIRECT_BODY_BYTES = 65_536  # read for the sake of the connection, worth no more than that
 _FRAMING = 1.25  # of the limit: for TLS records and chunk sizes
+# What a socket may have received for what was delivered: certificates and libcurl's own buffers, and small chunks in
+# TLS records of their own.
+_FREE_FRAMING_BYTES = 262_144
+_MOST_FRAMING = 4
 _STOP = -1  # tells libcurl to end the transfer
+# So many calls of libcurl for less than so many octets each are an attack on our time: a call takes microseconds.
+_MANY_CHUNKS = 4_096
+_LEAST_MEAN_BYTES = 16
+_MANY_BYTES = _MANY_CHUNKS * _LEAST_MEAN_BYTES
 _LEAST_CHUNK_BYTES = (
     256  # what a call of libcurl counts for at least: a body may come octet by octet
 )
@@ -43,12 +54,19 @@ class BufferedResponse(Value):
 class ResponseBuffer:
     """One answer while it arrives."""
 
-    def __init__(self, limits: FetchLimits) -> None:
+    def __init__(
+        self, limits: FetchLimits, may_grow: Callable[[int], bool] = lambda _: True
+    ) -> None:
+        """`may_grow` says whether there is memory for a body of so many octets."""
         self._limits = limits
+        self._may_grow = may_grow
+        self.is_paused = False  # until there is memory
+        self._taken = 0  # octets of the paused chunk
         self._lines: list[bytes] = []
         self._header_bytes = 0
         self._max_wire_bytes = limits.max_wire_bytes
         self._wire_length = 0
+        self._chunks = 0
         self._small_bytes = 0  # what small chunks count for beyond their length
         self._decoder: BodyDecoder | None = None
         self._headers: Headers = ()
@@ -84,35 +102,43 @@ class ResponseBuffer:
         return self._end_of_header()
 
     def take_chunk(self, chunk: bytes) -> int | None:
-        """Libcurl's body callback."""
+        """Libcurl's body callback; libcurl hands over a chunk again after a pause."""
+        whole, chunk = len(chunk), chunk[self._taken :]
+        self._taken = max(0, self._taken - whole)
         left = self._max_wire_bytes - self._wire_length
         if len(chunk) > left:
             self._capped = True
             chunk = chunk[:left]
         self._wire_length += len(chunk)
-        if len(chunk) < _LEAST_CHUNK_BYTES:
+        if 0 < len(chunk) < _LEAST_CHUNK_BYTES:
+            self._chunks += 1
             self._small_bytes += _LEAST_CHUNK_BYTES - len(chunk)
-            self._capped = self._capped or self._wire_length + self._small_bytes > (
-                self._max_wire_bytes
+            self._capped = (
+                self._capped
+                or self._wire_length + self._small_bytes > self._max_wire_bytes
+                or self._wire_length < self._chunks * _LEAST_MEAN_BYTES > _MANY_BYTES
             )
         decoder = self._decoder
         if decoder is None:
             decoder = self._decoder = self._new_decoder()
         try:
-            wanted = decoder.feed(chunk)
+            wanted = decoder.feed(chunk, self._may_grow)
         except DecodeError:
             self.stopped = "decode-failed"
             return _STOP
-        self._capped = self._capped or not wanted
-        return _STOP if self._capped else None
+        self._capped = self._capped or decoder.capped
+        if self._capped or wanted:
+            return _STOP if self._capped else None
+        self._taken, self.is_paused = whole, True
+        return int(pycurl.WRITEFUNC_PAUSE)
 
     def count_socket(self, octets: int) -> bool:
-        """False when the socket has received more than a body within its limit can explain.
+        """False when libcurl has read more than what it delivered, or the limit of the body, can explain.
 
         `octets` is the system's own count: chunk extensions and other framing reach no callback.
         """
-        allowed = self._max_wire_bytes + self._limits.max_header_bytes
-        if octets <= allowed * _FRAMING:
+        allowed = (self._max_wire_bytes + self._limits.max_header_bytes) * _FRAMING
+        if octets <= min(allowed, _FREE_FRAMING_BYTES + self.received * _MOST_FRAMING):
             return True
         self._capped = True
         return False

@@ -12,6 +12,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.model.fetch import FetchLimits
 
 _ROUNDS_PER_LIMIT = 10
+_SOCKETS_INTERVAL_SEC = 0.1  # in that time libcurl reads some 40 MB of framing
 
 
 class _Watched:
@@ -54,6 +55,7 @@ class StallWatch:
         self._read_timeout_sec = read_timeout_sec
         self._watched: dict[ResponseBuffer, _Watched] = {}
         self._next_check: asyncio.TimerHandle | None = None
+        self._next_count: asyncio.TimerHandle | None = None
         self._expected_at = 0.0
         self._interval_sec = 1.0
 
@@ -64,7 +66,7 @@ class StallWatch:
         end: Callable[[], None],
         octets: Callable[[], int] = lambda: 0,
     ) -> None:
-        """Watch a transfer; `end` ends it, `octets` is what its socket has received so far."""
+        """Watch a transfer; `end` ends it, `octets` is what was read from its socket so far."""
         now = self._clock.monotonic()
         self._watched[transfer] = _Watched(transfer, limits, end, octets, now)
         shortest = min(self._read_timeout_sec, limits.min_throughput_window_sec)
@@ -72,6 +74,8 @@ class StallWatch:
         if self._next_check is None or interval_sec < self._interval_sec:
             self._interval_sec = interval_sec
             self._schedule_check()
+        if self._next_count is None:
+            self._schedule_count()
 
     def stop_watching(self, transfer: ResponseBuffer) -> None:
         self._watched.pop(transfer, None)
@@ -81,6 +85,24 @@ class StallWatch:
         if self._next_check is not None:
             self._next_check.cancel()
             self._next_check = None
+        if self._next_count is not None:
+            self._next_count.cancel()
+            self._next_count = None
+
+    def _schedule_count(self) -> None:
+        self._next_count = asyncio.get_running_loop().call_later(
+            _SOCKETS_INTERVAL_SEC, self._count_sockets
+        )
+
+    def _count_sockets(self) -> None:
+        self._next_count = None
+        for watched in list(self._watched.values()):
+            transfer = watched.transfer
+            if transfer.has_header and not transfer.count_socket(watched.octets()):
+                self._watched.pop(transfer, None)
+                watched.end()
+        if self._watched:
+            self._schedule_count()
 
     def _schedule_check(self) -> None:
         if self._next_check is not None:
@@ -102,10 +124,8 @@ class StallWatch:
 
     def _check(self, watched: _Watched, now: float, late_sec: float) -> None:
         received = watched.transfer.received
-        if watched.transfer.has_header and not watched.transfer.count_socket(watched.octets()):
-            self._watched.pop(watched.transfer, None)
-            watched.end()
-            return
+        if watched.transfer.is_paused:  # by us
+            late_sec += self._interval_sec
         watched.heard_at += late_sec
         if watched.window_at is not None:
             watched.window_at += late_sec

@@ -24,6 +24,12 @@ def bundled_background() -> tuple[str, ...]:
 
 
 @cache
+def general_subjects() -> tuple[str, ...]:
+    """Sentences about the subjects of all fields of life, which thin topics are set off against."""
+    return tuple(_data("subjects.txt").split("\n")[:-1])
+
+
+@cache
 def reference_texts() -> tuple[ScreenText, ...]:
     """The population that scores are compared with: ordinary entries of ordinary feeds."""
     return tuple(map(_text, _data("reference.txt").split("\n")[:-1]))

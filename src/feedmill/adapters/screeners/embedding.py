@@ -1,49 +1,63 @@
-"""Embedding screener: a multilingual sentence encoder on this machine's CPU.
+"""Embedding screener: nearness in meaning to the sentences of topics, by any sentence encoder.
 
-USE-multilingual-v3, int8, as ONNX; installed by `feedmill models install` (see catalogue.py).
-Needs the extra `semantic`. Vectors are kept as float16 by model and text, so that a window that
-is screened again costs nothing.
+Vectors are kept as float16 by model and text, so that a window that is screened again costs nothing.
+Needs numpy, which the extra `semantic` brings.
 """
 
 import asyncio
-import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
-import onnxruntime
-import onnxruntime_extensions
 
 from feedmill.adapters.screeners.cache import ScreeningCache
-from feedmill.adapters.screeners.model_files import USE_M, check_model
-from feedmill.errors import ScreenerError
+from feedmill.adapters.screeners.encoders import Encoder, Matrix
 from feedmill.model.base import Value
-from feedmill.model.screening import Method, Score, ScreenText, TopicSet
-from feedmill.screen.calibration import EMBEDDING, PLACES, Scale, probability, scales_of, z_score
+from feedmill.model.screening import Method, Score, ScreenText, Topic, TopicSet
+from feedmill.screen.calibration import EMBEDDING, Scale, probability, scales_of, z_score
 from feedmill.screen.embedding_scores import (
-    background_sentences,
     background_similarity,
+    description_sentences,
     example_sentences,
     margin,
+    subject_similarity,
+    thin_margin,
+    thin_scale,
 )
+from feedmill.screen.language import language_of
 from feedmill.screen.texts import TextScript, joined_text, script_of
+from feedmill.screen.topics import known_share
 
-_BATCH: Final = 16
 _MAX_CHARS: Final = 1_000
 
-Matrix = np.ndarray[Any, np.dtype[np.float32]]
+Span = tuple[int, int]
+
+
+class _Place(NamedTuple):
+    """Where the sentences of one topic are in the matrix, and how much of its own scale counts."""
+
+    described: Span
+    own: Span
+    examples: Span
+    against: Span
+    known: float
 
 
 class _Prepared(Value):
     """A topic set as vectors: one matrix of all sentences, and where each topic's are."""
 
     sentences: Matrix
-    places: dict[str, tuple[int, int]]
-    background: tuple[int, int]
+    places: dict[str, _Place]
+    background: Span
+    general: Span  # background and subjects
     scales: dict[tuple[TextScript, str], Scale]
+    thin: Scale
+
+
+class _Raw(NamedTuple):
+    rich: float
+    thin: float
 
 
 class EmbeddingScreener:
@@ -54,54 +68,80 @@ class EmbeddingScreener:
 
     def __init__(
         self,
-        model: Path,
+        encoder: Encoder,
         memory: ScreeningCache,
         reference: Sequence[ScreenText],
-        *,
-        threads: int = 0,
+        subjects: Sequence[str],
     ) -> None:
-        self._model = model
+        self._encoder = encoder
         self._memory = memory
         self._reference = tuple(reference)
-        self._threads = threads
-        self._session: Any = None
+        self._subjects = tuple(subjects)
         self._prepared: dict[str, _Prepared] = {}
 
     async def score(self, texts: Sequence[ScreenText], topics: TopicSet) -> tuple[Score, ...]:
-        """How much nearer each text is to a topic's examples than to anything else."""
-        if not texts:
+        """How much nearer each text is to a topic than to anything else.
+
+        A text in a language that the encoder does not read has no score.
+        """
+        readable = [text for text in texts if self._can_read(text)]
+        if not readable:
             return ()
-        if self._session is None:
-            self._session = await asyncio.to_thread(self._load)
         prepared = self._prepared.get(topics.version) or await self._prepare(topics)
-        vectors = await self._vectors([joined_text(text) for text in texts])
-        return await asyncio.to_thread(_scores, texts, vectors, prepared)
+        vectors = await self._vectors([joined_text(text) for text in readable])
+        return await asyncio.to_thread(self._scores, readable, vectors, prepared)
 
     async def close(self) -> None:
-        """Give the model's memory back."""
-        self._session = None
+        """Give the encoder's memory back."""
+        await self._encoder.close()
+
+    def _can_read(self, text: ScreenText) -> bool:
+        language = language_of(joined_text(text)) if self._encoder.languages else ""
+        return not language or language in self._encoder.languages
 
     async def _prepare(self, topics: TopicSet) -> _Prepared:
         passages: list[str] = []
-        places: dict[str, tuple[int, int]] = {}
-        for topic in topics.topics:
-            sentences = example_sentences(topic)
-            places[topic.id] = (len(passages), len(passages) + len(sentences))
-            passages += sentences
-        background = (len(passages), len(passages) + len(background_sentences(topics)))
-        passages += background_sentences(topics)
-        bare = _Prepared(
-            sentences=await self._vectors(passages),
+
+        def put(sentences: Sequence[str]) -> Span:
+            passages.extend(sentences)
+            return (len(passages) - len(sentences), len(passages))
+
+        def place(topic: Topic) -> _Place:
+            return _Place(
+                described=put(description_sentences(topic)),
+                own=put(example_sentences(topic)),
+                examples=put(topic.examples),
+                against=put(topic.not_examples),
+                known=known_share(topic),
+            )
+
+        places = {topic.id: place(topic) for topic in (*topics.topics, *topics.rivals)}
+        against = put([s for one in (*topics.topics, *topics.rivals) for s in one.not_examples])
+        ordinary = put(topics.background)
+        subjects = put(self._subjects)
+        background, general = (against[0], ordinary[1]), (ordinary[0], subjects[1])
+        sentences = await self._vectors(passages)
+        prepared = _Prepared(
+            sentences=sentences,
             places=places,
             background=background,
+            general=general,
             scales={},
+            thin=thin_scale(()),
         )
         population = [joined_text(text) for text in self._reference]
-        raws = _raws(await self._vectors(population), bare)
-        scripts = map(script_of, population)
-        scales = scales_of(list(zip(scripts, raws, strict=True)))
+        vectors = await self._vectors(population)
+        raws = [{name: raw.rich for name, raw in row.items()} for row in _raws(vectors, prepared)]
+        scales = scales_of(list(zip(map(script_of, population), raws, strict=True)))
+        cosines = vectors @ sentences[subjects[0] : subjects[1]].T
+        thin = thin_scale(cosines.ravel().tolist())
         prepared = _Prepared(
-            sentences=bare.sentences, places=places, background=background, scales=scales
+            sentences=sentences,
+            places=places,
+            background=background,
+            general=general,
+            scales=scales,
+            thin=thin,
         )
         self._prepared[topics.version] = prepared
         return prepared
@@ -110,76 +150,62 @@ class EmbeddingScreener:
         """One row of length one for each passage, remembered ones first."""
         cut = [passage[:_MAX_CHARS] for passage in passages]
         keys = [sha256(passage.encode()).hexdigest() for passage in cut]
-        known = await self._memory.get_many(USE_M.id, keys)
+        known = await self._memory.get_many(self._encoder.id, keys)
         todo = {key: passage for key, passage in zip(keys, cut, strict=True) if key not in known}
-        fresh = await asyncio.to_thread(self._encode, todo)
-        if fresh:
-            await self._memory.put_many(USE_M.id, fresh)
-        rows = [np.frombuffer((known | fresh)[key], dtype=np.float16) for key in keys]
-        matrix: Matrix = np.stack(rows).astype(np.float32)
-        return matrix
+        if todo:
+            rows = await self._encoder.encode(list(todo.values()))
+            rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+            packed = rows.astype(np.float16)
+            fresh = {key: row.tobytes() for key, row in zip(todo, packed, strict=True)}
+            await self._memory.put_many(self._encoder.id, fresh)
+            known |= fresh
+        matrix: Matrix = np.stack([np.frombuffer(known[key], dtype=np.float16) for key in keys])
+        return matrix.astype(np.float32)
 
-    def _encode(self, passages: dict[str, str]) -> dict[str, bytes]:
-        # Texts of one length together: a batch costs as much as its longest text.
-        ordered = sorted(passages.items(), key=lambda item: len(item[1]))
-        batches = [ordered[start : start + _BATCH] for start in range(0, len(ordered), _BATCH)]
-        # Batches side by side: the runtime's own threads burn twice the CPU for the same work.
-        with ThreadPoolExecutor(self._threads or os.cpu_count() or 1) as pool:
-            return {key: row for rows in pool.map(self._run, batches) for key, row in rows}
-
-    def _run(self, batch: Sequence[tuple[str, str]]) -> list[tuple[str, bytes]]:
-        out = self._session.run(None, {"inputs": [passage for _, passage in batch]})[0]
-        norms = np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-9)
-        rows = (out / norms).astype(np.float16)
-        return [(key, row.tobytes()) for (key, _), row in zip(batch, rows, strict=True)]
-
-    def _load(self) -> Any:  # noqa: ANN401  # onnxruntime has no types
-        check_model(self._model, USE_M)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        options.register_custom_ops_library(onnxruntime_extensions.get_library_path())
-        try:
-            return onnxruntime.InferenceSession(
-                str(self._model), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as problem:  # onnxruntime raises types of its own for every fault
-            message = f"{self._model} cannot be loaded: {problem}"
-            raise ScreenerError(message, reason="model-damaged") from problem
-
-
-def _scores(texts: Sequence[ScreenText], vectors: Matrix, prepared: _Prepared) -> tuple[Score, ...]:
-    found: list[Score] = []
-    for text, raws in zip(texts, _raws(vectors, prepared), strict=True):
-        script = script_of(joined_text(text))
-        for topic, raw in raws.items():
-            z = round(z_score(raw, prepared.scales[script, topic]), PLACES)
-            found.append(
-                Score(
-                    ref=text.ref,
-                    topic=topic,
-                    method="embedding",
-                    score=round(probability({"embedding": z}, EMBEDDING), PLACES),
-                    raw=round(raw, PLACES),
-                    z=z,
-                    reason="nearness in meaning to the examples",
-                    model_id=USE_M.id,
+    def _scores(
+        self, texts: Sequence[ScreenText], vectors: Matrix, prepared: _Prepared
+    ) -> tuple[Score, ...]:
+        found: list[Score] = []
+        for text, raws in zip(texts, _raws(vectors, prepared), strict=True):
+            script = script_of(joined_text(text))
+            for topic, raw in raws.items():
+                known = prepared.places[topic].known
+                z = known * z_score(raw.rich, prepared.scales[script, topic])
+                z += (1 - known) * z_score(raw.thin, prepared.thin)
+                found.append(
+                    Score(
+                        ref=text.ref,
+                        topic=topic,
+                        method="embedding",
+                        score=probability({"embedding": z}, EMBEDDING),
+                        raw=raw.rich if known >= 1 else raw.thin,
+                        z=z,
+                        reason="nearness in meaning to the topic",
+                        model_id=self._encoder.id,
+                    )
                 )
-            )
-    return tuple(found)
+        return tuple(found)
 
 
-def _raws(vectors: Matrix, prepared: _Prepared) -> list[dict[str, float]]:
+def _raws(vectors: Matrix, prepared: _Prepared) -> Iterator[dict[str, _Raw]]:
     cosines: list[list[float]] = (vectors @ prepared.sentences.T).tolist()
-    first, last = prepared.background
-    found: list[dict[str, float]] = []
+    has_thin = any(place.known < 1 for place in prepared.places.values())
     for row in cosines:
-        ordinary = background_similarity(row[first:last])
-        found.append(
-            {
-                topic: margin(row[start:end], ordinary)
-                for topic, (start, end) in prepared.places.items()
-            }
-        )
-    return found
+        ordinary = background_similarity(row[slice(*prepared.background)])
+        general = subject_similarity(row[slice(*prepared.general)]) if has_thin else 0.0
+        yield {
+            topic: _Raw(
+                rich=margin(row[slice(*place.own)], ordinary),
+                thin=0.0 if place.known >= 1 else _thin(row, place, general),
+            )
+            for topic, place in prepared.places.items()
+        }
+
+
+def _thin(row: list[float], place: _Place, general: float) -> float:
+    return thin_margin(
+        row[slice(*place.described)],
+        row[slice(*place.examples)],
+        row[slice(*place.against)],
+        general,
+    )

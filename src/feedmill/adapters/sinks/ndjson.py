@@ -1,4 +1,6 @@
-"""NDJSON file sink (002 §9.3): one file per day, each event on exactly one line.
+"""NDJSON file sinks (002 §9.3): one file per day, each event or entry on exactly one line.
+
+`events/` holds the log, `entries/` whole entries, one line for each time that one came in or changed (D33).
 
 The log delivers at least once. A tap that finds its files otherwise than it left them (it was
 just opened, a write failed, another process wrote) looks at their last lines, cuts one that was
@@ -12,19 +14,19 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
-from feedmill.adapters.durable_files import make_folder
+from feedmill.adapters.durable_files import make_folder, sync_folder
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.private_files import PRIVATE_FILE
 from feedmill.engine.ports.events import NewestEvent
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
-from feedmill.publish.ndjson import event_line, position_of_line
+from feedmill.publish.ndjson import event_line, is_event_line, position_of_line
 
 _TAIL_BYTES: Final = 65_536
 _LATEST_DAYS: Final = 7  # files in which the last event can stand; a clock may step back a little
@@ -39,24 +41,45 @@ _REASONS: Final = {
     **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _READ_ONLY),
 }
 
+EVENT_FILES: Final = "ndjson"  # the consumers' names; the first is older than the second
+ENTRY_FILES: Final = "ndjson-entries"
+
 FormatLine = Callable[[Event], bytes]
+# The line of each event that has one, by event id; entries are read when their lines are made.
+LoadLines = Callable[[Sequence[Event]], Awaitable[Mapping[str, bytes]]]
 
 
 class NdjsonSink:
-    """Appends to <folder>/entries/2025-10-14.ndjson; several processes may share the folder."""
+    """Appends to <folder>/events/2025-10-14.ndjson; several processes may share the folder."""
 
-    def __init__(self, folder: Path, name: str = "ndjson", line: FormatLine = event_line) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        line: FormatLine = event_line,
+        *,
+        name: str = EVENT_FILES,
+        kind: str = "events",
+        load: LoadLines | None = None,
+        batch_events: int = 500,
+    ) -> None:
         self.name = name
-        self._line = line
-        self._folder = folder / "entries"
+        self._line, self._load, self._batch_events = line, load, batch_events
+        self._folder = folder / kind
         self._written: dict[str, int] = {}  # what may be delivered again: id to number
         self._known_from = 0  # the number from which `_written` is complete
         self._left: list[tuple[str, int]] | None = None  # the files and their sizes after our last
 
     async def deliver(self, events: Sequence[Event]) -> None:
         """Append the events that the files do not have yet; durable when this returns."""
-        if events:
-            await asyncio.to_thread(self._deliver, events)
+        for at in range(0, len(events), self._batch_events):
+            some = events[at : at + self._batch_events]
+            if self._load is None:
+                lines: Mapping[str, bytes] = {event.id: self._line(event) for event in some}
+            else:
+                lines = await self._load(some)
+                some = [event for event in some if event.id in lines]
+            if some:
+                await asyncio.to_thread(self._deliver, some, lines)
 
     async def newest(self) -> NewestEvent | None:
         """The event with the highest number in the files, None when there is none."""
@@ -74,18 +97,18 @@ class NdjsonSink:
             return None
         return NewestEvent(seq=seq, id=id_) if seq else None
 
-    def _deliver(self, events: Sequence[Event]) -> None:
+    def _deliver(self, events: Sequence[Event], lines: Mapping[str, bytes]) -> None:
         try:
             make_folder(self._folder)
             with _held(self._folder) as folder:
-                self._append(events, folder)
+                self._append(events, lines, folder)
         except OSError as problem:
             self._left = None
             reason, advice = _REASONS.get(problem.errno or 0, _OTHER)
             message = f"{self._folder}: {advice} ({problem.strerror or problem})"
             raise SinkError(reason, message) from problem
 
-    def _append(self, events: Sequence[Event], folder: int) -> None:
+    def _append(self, events: Sequence[Event], lines: Mapping[str, bytes], folder: int) -> None:
         first = events[0].seq
         if self._left is None or self._left != self._sizes() or first < self._known_from:
             self._written = self._recover(first)
@@ -96,7 +119,7 @@ class NdjsonSink:
         for day, its in groupby(fresh, key=_day):
             path = self._folder / f"{day}.ndjson"
             is_new = not path.exists()
-            _write(path, b"".join(self._line(event) for event in its))
+            _write(path, b"".join(lines[event.id] for event in its))
             if is_new:
                 os.fsync(folder)
         reach("tap-appended")
@@ -122,6 +145,22 @@ class NdjsonSink:
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob("*.ndjson"))
+
+
+def has_former_files(folder: Path) -> bool:
+    """True when entries/ holds events, as it did before there was events/."""
+    newest = sorted((folder / "entries").glob("*.ndjson"))[-1:]
+    if not newest or (folder / "events").exists():
+        return False
+    with newest[0].open("rb") as file:
+        return is_event_line(file.readline())
+
+
+def move_former_files(folder: Path) -> None:
+    """Call the files of events what they hold; another process may have done it."""
+    with suppress(OSError):  # what cannot be renamed cannot be written either: the delivery says so
+        (folder / "entries").rename(folder / "events")
+        sync_folder(folder)
 
 
 def write_stdout(data: bytes) -> None:

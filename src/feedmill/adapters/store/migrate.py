@@ -41,6 +41,15 @@ def migrate(connection: sqlite3.Connection, folder: Path = MIGRATIONS) -> int:
     return migrations[-1].version
 
 
+def check_migrated(connection: sqlite3.Connection, path: str) -> None:
+    """MigrationError when a file that cannot be written lacks migrations."""
+    applied, migrations = applied_to(connection), read_migrations()
+    check_applied(applied, migrations, path)
+    if len(applied) < len(migrations):
+        message = f"{path} was made by an earlier version and cannot be written, so it cannot be migrated; copy it and open the copy"
+        raise MigrationError(message, reason="read-only")
+
+
 def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
     """Every migration in order; numbers begin at 1 and have no gaps."""
     paths = sorted(folder.glob("[0-9]*.sql"))

@@ -54,6 +54,7 @@ async def _open_store(
             synchronous=settings.synchronous,
             readers=settings.readers,
             patience_sec=settings.patience_sec,
+            searchable=config.search.enabled,
         )
     if schema == "apply":
         await apply_migrations(config, path, now)
@@ -124,6 +125,7 @@ async def _open_postgres(config: Config, url: str, schema: Schema) -> "PostgresS
             timeout_sec=settings.timeout_sec,
             pooled=settings.pooled,
             wait_sec=wait_sec,
+            searchable=config.search.enabled,
         )
 
     return await _patiently(open_now, wait_sec)

@@ -23,6 +23,8 @@ from feedmill.adapters.store.tables import clusters as cluster_table
 from feedmill.adapters.store.tables import confirmations as confirmation_table
 from feedmill.adapters.store.tables import duplicates as duplicate_entries
 from feedmill.adapters.store.tables import entries as entry_table
+from feedmill.adapters.store.tables import entry_search as search_table
+from feedmill.adapters.store.tables import exports as export_table
 from feedmill.adapters.store.tables import feeds as feed_table
 from feedmill.adapters.store.tables import fetches as fetch_table
 from feedmill.adapters.store.tables import figures as figure_table
@@ -34,6 +36,7 @@ from feedmill.adapters.store.tables import jobs as job_table
 from feedmill.adapters.store.tables import lanes as lane_table
 from feedmill.adapters.store.tables import media as media_table
 from feedmill.adapters.store.tables import merge_feeds as merge_table
+from feedmill.adapters.store.tables import merged_feeds as merged_table
 from feedmill.adapters.store.tables import moves as move_table
 from feedmill.adapters.store.tables import push as push_table
 from feedmill.adapters.store.tables import secrets as secret_table
@@ -113,17 +116,26 @@ class SqlStore(ABC):
     undo_move = write(move_table.undo_move)
     save_move_candidate = write(move_table.save_move_candidate)
     merge_feeds = write(merge_table.merge_feeds)
+    hide_merged = write(merged_table.hide_merged)
+    show_merged = write(merged_table.show_merged)
+    merged_feeds = read(merged_table.merged_feeds)
 
     imported = read(import_table.imported)
     save_imported = write(import_table.save_imported)
 
     entries = read(entry_table.entries)
+    index_entries = write(search_table.index_entries)
+    count_unindexed = read(search_table.count_unindexed)
+    rebuild_search_index = write(search_table.rebuild_search_index)
     entry_texts = read(entry_table.entry_texts)
     entry = read(entry_table.entry)
+    entries_by_uid = look(entry_table.entries_by_uid)
     revisions = read(entry_table.revisions)
     article_page = read(entry_table.article_page)
     duplicates = look(duplicate_entries.duplicates)
     count_duplicates = read(duplicate_entries.count_duplicates)
+
+    export_batch = look(export_table.export_batch)
 
     fetches = read(fetch_table.fetches)
     fetch = read(fetch_table.fetch)

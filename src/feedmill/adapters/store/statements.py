@@ -20,9 +20,13 @@ they spell differently; each runner has its own table of these macros:
     @field(data, name)          a field of a JSON object as text
     @contains(tags, $1)         whether a JSON list of texts contains one
     @has_author(authors, $1)    whether a JSON list of authors has one of this name or e-mail address
+    @earlier_refs(e)            where earlier states of an entry stand: at most 19 lists, the newest first
     @lane_host(l)               the host of a lane
     @database_bytes             the size of the database
     @numbered_events            the table of events that have a sequence number
+    @holds(terms, $1)           whether a term stands among the tokens of a row
+    @searched($1)               the rows `s` of `entry_search` that an index query finds, open for further conditions
+    @rebuild_index              makes that index anew
     @all_events, @last_seq      the table of all events, and the newest sequence number
 """
 
@@ -33,6 +37,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from feedmill.adapters.store.tables.codec import Row
 from feedmill.adapters.store.tables.paging import begins_word
 from feedmill.model.event import NewEvent
+from feedmill.model.search import SearchQuery, Term
 
 T = TypeVar("T")
 
@@ -80,6 +85,12 @@ class TitleSearch(NamedTuple):
         return begins_word(title, self.text)
 
 
+class IndexQuery(NamedTuple):
+    """A search in the language of the database's index: which tokens an entry has to hold."""
+
+    query: SearchQuery
+
+
 class AppendEvents(NamedTuple):
     """Events to be written to the log; `cause` names what happened once: ids derive from it."""
 
@@ -87,7 +98,7 @@ class AppendEvents(NamedTuple):
     cause: str
 
 
-Step: TypeAlias = Statement | Storable | LaneOf | FindTitles | AppendEvents
+Step: TypeAlias = Statement | Storable | LaneOf | FindTitles | IndexQuery | AppendEvents
 Query: TypeAlias = Generator[Step, Any, T]
 
 
@@ -135,6 +146,21 @@ def lane_of(url: str, feed_id: str) -> Query[int]:
 def title_search(text: str) -> Query[TitleSearch]:
     """How titles with a word that starts with the text are found."""
     return (yield FindTitles(text))  # type: ignore[no-any-return]
+
+
+def index_query(query: SearchQuery) -> Query[str]:
+    """The search in the language of the database's index."""
+    return (yield IndexQuery(query))  # type: ignore[no-any-return]
+
+
+def all_of(query: SearchQuery, *, both: str, either: str, quote: str, begins: str) -> str:
+    """The tokens of a search as an expression of an index; a token has letters and digits only."""
+
+    def written(term: Term) -> str:
+        tokens = [f"{quote}{token}{quote}" for token in dict.fromkeys(term.tokens)]
+        return f"({both.join(tokens)}{begins if term.prefix else ''})"
+
+    return both.join(f"({either.join(map(written, one.terms))})" for one in query.required)
 
 
 def append_events(events: Sequence[NewEvent], cause: str) -> Query[None]:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from feedmill.canonicalise.discovery.html_page import Element, HtmlPage, plain_url, read_page
 from feedmill.canonicalise.pasted_url import convert_feed_scheme
 from feedmill.canonicalise.policies import canonical_link
+from feedmill.canonicalise.same_blog import title_words
 from feedmill.canonicalise.urls import HttpUrl, split_url
 from feedmill.model.canonical import FoundBy, FoundFeed
 from feedmill.model.parsed import Link
@@ -75,9 +76,6 @@ _PART_URL: Final = re.compile(
     r"/(?:category|categories|tags?|author|search|label|-)/|[?&]s=", re.IGNORECASE
 )
 _PART: Final = re.compile(r"\b(?:category|tag|author|search results?)\b", re.IGNORECASE)
-_FORMAT_WORDS: Final = re.compile(
-    r"\b(?:rss|atom|rdf|json|xml|feed|0\.9\d?|1\.[01]|2\.0|0\.3)\b|[^\w]+", re.IGNORECASE
-)
 
 
 def feeds_of_page(
@@ -210,20 +208,15 @@ def _ranked(feeds: Iterable[FoundFeed]) -> list[FoundFeed]:
     listed = list(feeds)
     groups: dict[str, int] = {}
     for position, feed in enumerate(listed):
-        groups.setdefault(_name(feed), position)
+        groups.setdefault(title_words(feed.title or ""), position)
     return sorted(
         listed,
         key=lambda feed: (
             feed_rank(feed),
-            groups[_name(feed)],
+            groups[title_words(feed.title or "")],
             _FORMATS.get(feed.type or "", _UNKNOWN_FORMAT),
         ),
     )
-
-
-def _name(feed: FoundFeed) -> str:
-    """The title without the words for formats: what two formats of one feed have in common."""
-    return _FORMAT_WORDS.sub(" ", feed.title or "").strip().lower()
 
 
 def _media_type(text: str | None) -> str:

@@ -1,216 +1,206 @@
-"""Platform rules: the feeds of a page by the page's URL alone (YouTube, GitHub, Reddit …).
+"""Platform rules: the feeds of a page by its address or its content (YouTube, GitHub, Reddit …).
 
-Each rule has a name, the hosts it speaks for, the paths it knows, and where the feed is. A rule
-only proposes: what it returns is proven by a fetch. Most say what the platform itself documents;
-those that hold for any host are guesses of ours, and marked.
+Rules are TOML, the shipped ones (platforms.toml) and those of a user alike. A rule only proposes: what
+it returns is proven by a fetch. Most say what the platform itself documents; those that hold for any host
+are guesses of ours, and marked.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Final
 
-from feedmill.canonicalise.discovery.html_page import plain_url
-from feedmill.canonicalise.urls import param_name, split_url
+import msgspec
+
+from feedmill.canonicalise.discovery.html_page import HtmlPage, plain_url
+from feedmill.canonicalise.discovery.page_links import distinct_feeds
+from feedmill.canonicalise.urls import HttpUrl, param_name, split_url
+from feedmill.model.base import Value
 from feedmill.model.canonical import FoundFeed
 
-
-class PlatformRule(NamedTuple):
-    """One line of the table: `{…}` in a feed is a named group of host, path or query."""
-
-    name: str
-    host: str
-    path: str
-    feeds: tuple[str, ...]
-    query: str = ""  # a pattern of one `name=value` that has to be there
-    is_published: bool = True  # False: not the platform's word, but our guess
-
-
-_YOUTUBE: Final = r"(?:(?:www|m|music)\.)?youtube\.com"
-_VIDEOS: Final = "https://www.youtube.com/feeds/videos.xml"
-_LIST: Final = r"list=(?P<list>(?:PL|UU|OL|FL)[\w-]{10,60})"  # not those made for one viewer
-_GITHUB: Final = r"(?:www\.)?github\.com"
-_REPO: Final = r"/(?P<owner>[\w-]+)/(?P<repo>[\w.-]+?)(?:\.git)?"
-_ON_GITHUB: Final = "https://github.com/{owner}/{repo}"
-_NO_USER: Final = (  # what GitHub keeps for itself
-    r"(?!/(?:about|account|apps|blog|codespaces|collections|contact|customer-stories|dashboard|"
-    r"enterprise|events|explore|features|issues|join|login|marketplace|new|notifications|"
-    r"organizations|orgs|pricing|pulls|readme|search|security|sessions|settings|signup|site|"
-    r"sponsors|stars|team|topics|trending|watching)(?:/|\Z))"
-)
-_GITLAB: Final = r"gitlab\.com"
-_PROJECT: Final = r"/(?P<project>(?!users/|explore|help|dashboard|-/)[\w.-]+(?:/(?!-/)[\w.-]+)+)"
-_ON_GITLAB: Final = "https://gitlab.com/{project}"
-_REDDIT: Final = r"(?:(?:www|old|new|np|m|i|sh)\.)?reddit\.com"
-_ON_REDDIT: Final = "https://www.reddit.com"
-_MEDIUM: Final = r"(?:www\.)?medium\.com"
-_BLOGSPOT: Final = r"(?P<blog>[\w.-]+)\.blogspot\.(?:com|[a-z]{2}|com?\.[a-z]{2})"
-_ON_BLOGSPOT: Final = "https://{blog}.blogspot.com/feeds"
-_TUMBLR: Final = r"(?!www\.)(?P<blog>[\w-]+)\.tumblr\.com"
-# Where every page belongs to one feed, the feeds themselves are no such pages.
-_NO_FEED: Final = r"(?!.*/(?:feed|rss|(?:atom|rss)\.xml)/?\Z|/feeds/)"
-_ANY_PATH: Final = rf"{_NO_FEED}/.*"
-
-RULES: Final = (
-    PlatformRule(
-        "youtube-channel", _YOUTUBE, r"/channel/(?P<id>UC[\w-]{22})(?:/.*)?",
-        (f"{_VIDEOS}?channel_id={{id}}",),
-    ),
-    PlatformRule("youtube-playlist", _YOUTUBE, r"/(?:playlist|watch)", (f"{_VIDEOS}?playlist_id={{list}}",), _LIST),
-    PlatformRule("youtube-playlist", r"youtu\.be", r"/[\w-]+", (f"{_VIDEOS}?playlist_id={{list}}",), _LIST),
-    PlatformRule("youtube-user", _YOUTUBE, r"/user/(?P<user>[\w.-]+)(?:/.*)?", (f"{_VIDEOS}?user={{user}}",)),
-
-    PlatformRule("github-releases", _GITHUB, rf"{_NO_USER}{_REPO}/releases(?:/.*)?", (f"{_ON_GITHUB}/releases.atom",)),
-    PlatformRule("github-tags", _GITHUB, rf"{_NO_USER}{_REPO}/tags/?", (f"{_ON_GITHUB}/tags.atom",)),
-    PlatformRule(
-        "github-commits", _GITHUB, rf"{_NO_USER}{_REPO}/(?:commits|tree|blob)/(?P<ref>.+?)/?",
-        (f"{_ON_GITHUB}/commits/{{ref}}.atom",),
-    ),
-    PlatformRule("github-commits", _GITHUB, rf"{_NO_USER}{_REPO}/commits/?", (f"{_ON_GITHUB}/commits.atom",)),
-    PlatformRule("github-wiki", _GITHUB, rf"{_NO_USER}{_REPO}/wiki(?:/.*)?", (f"{_ON_GITHUB}/wiki.atom",)),
-    PlatformRule(
-        "github-discussions", _GITHUB, rf"{_NO_USER}{_REPO}/discussions(?:/.*)?",
-        (f"{_ON_GITHUB}/discussions.atom",),
-    ),
-    PlatformRule(
-        "github-repository", _GITHUB, rf"{_NO_USER}{_REPO}/?",
-        (f"{_ON_GITHUB}/releases.atom", f"{_ON_GITHUB}/commits.atom", f"{_ON_GITHUB}/tags.atom"),
-    ),
-    PlatformRule("github-user", _GITHUB, rf"{_NO_USER}/(?P<user>[\w-]+)/?", ("https://github.com/{user}.atom",)),
-    PlatformRule(
-        "github-gists", r"gist\.github\.com", r"/(?P<user>[\w-]+)(?:/[0-9a-f]+)?/?",
-        ("https://gist.github.com/{user}.atom",),
-    ),
-
-    PlatformRule("gitlab-releases", _GITLAB, rf"{_PROJECT}/-/releases(?:/.*)?", (f"{_ON_GITLAB}/-/releases.atom",)),
-    PlatformRule("gitlab-tags", _GITLAB, rf"{_PROJECT}/-/tags(?:/.*)?", (f"{_ON_GITLAB}/-/tags?format=atom",)),
-    PlatformRule(
-        "gitlab-commits", _GITLAB, rf"{_PROJECT}/-/(?:commits|tree|blob)/(?P<ref>.+?)/?",
-        (f"{_ON_GITLAB}/-/commits/{{ref}}?format=atom",),
-    ),
-    PlatformRule(
-        "gitlab-project", _GITLAB, rf"{_PROJECT}/?",
-        (f"{_ON_GITLAB}/-/releases.atom", f"{_ON_GITLAB}.atom", f"{_ON_GITLAB}/-/tags?format=atom"),
-    ),
-    PlatformRule(
-        "gitlab-user", _GITLAB, r"/(?!explore|help|dashboard|users)(?P<user>[\w.-]+)/?",
-        ("https://gitlab.com/{user}.atom",),
-    ),
-
-    PlatformRule(
-        "reddit-thread", _REDDIT, r"/r/(?P<sub>[\w+]+)/comments/(?P<thread>\w+)(?:/.*)?",
-        (f"{_ON_REDDIT}/r/{{sub}}/.rss", f"{_ON_REDDIT}/r/{{sub}}/comments/{{thread}}/.rss"),
-    ),
-    PlatformRule(
-        "reddit-search", _REDDIT, r"(?P<where>/r/[\w+]+)?/search/?",
-        (f"{_ON_REDDIT}{{where}}/search.rss?{{query}}",), r"q=.+",
-    ),
-    PlatformRule(
-        "reddit-sorted", _REDDIT, r"/r/(?P<sub>[\w+]+)/(?P<order>new|hot|rising|top|controversial)/?",
-        (f"{_ON_REDDIT}/r/{{sub}}/{{order}}/.rss",),
-    ),
-    PlatformRule("reddit-subreddit", _REDDIT, r"/r/(?P<sub>[\w+]+)(?:/.*)?", (f"{_ON_REDDIT}/r/{{sub}}/.rss",)),
-    PlatformRule(
-        "reddit-multireddit", _REDDIT, r"/(?:user|u)/(?P<user>[\w-]+)/m/(?P<multi>\w+)(?:/.*)?",
-        (f"{_ON_REDDIT}/user/{{user}}/m/{{multi}}/.rss",),
-    ),
-    PlatformRule("reddit-user", _REDDIT, r"/(?:user|u)/(?P<user>[\w-]+)(?:/.*)?", (f"{_ON_REDDIT}/user/{{user}}/.rss",)),
-    PlatformRule("reddit-domain", _REDDIT, r"/domain/(?P<domain>[\w.-]+)(?:/.*)?", (f"{_ON_REDDIT}/domain/{{domain}}/.rss",)),
-
-    PlatformRule(
-        "wordpress-archive", r"(?P<blog>[\w-]+)\.wordpress\.com", rf"{_NO_FEED}(?P<part>/(?:category|tag|author)/[^/]+)(?:/.*)?",
-        ("https://{blog}.wordpress.com{part}/feed/", "https://{blog}.wordpress.com/feed/"),
-    ),
-    PlatformRule(
-        "wordpress", r"(?P<blog>[\w-]+)\.wordpress\.com", _ANY_PATH,
-        ("https://{blog}.wordpress.com/feed/", "https://{blog}.wordpress.com/comments/feed/"),
-    ),
-    PlatformRule("substack", r"(?!www\.)(?P<name>[\w-]+)\.substack\.com", _ANY_PATH, ("https://{name}.substack.com/feed",)),
-    PlatformRule(
-        "substack-profile", r"(?:www\.)?substack\.com", r"/@(?P<name>[\w-]+)(?:/.*)?",
-        ("https://{name}.substack.com/feed",), is_published=False,
-    ),
-    PlatformRule("medium-topic", _MEDIUM, r"/tag/(?P<tag>[^/]+)(?:/.*)?", ("https://medium.com/feed/tag/{tag}",)),
-    PlatformRule(
-        "medium-tagged", _MEDIUM, r"/(?P<name>[\w-]+)/tagged/(?P<tag>[^/]+)/?",
-        ("https://medium.com/feed/{name}/tagged/{tag}", "https://medium.com/feed/{name}"),
-    ),
-    PlatformRule(
-        "medium", _MEDIUM, r"/(?!(?:m|me|p|s|u|about|feed|jobs|membership|search|topics)(?:/|\Z))(?P<name>@?[\w.-]+)(?:/.*)?",
-        ("https://medium.com/feed/{name}",),
-    ),
-    PlatformRule(
-        "medium-subdomain", r"(?!(?:www|help|policy|blog)\.)(?P<name>[\w-]+)\.medium\.com", _ANY_PATH,
-        ("https://{name}.medium.com/feed",),
-    ),
-    PlatformRule(
-        "tumblr-tagged", _TUMBLR, r"/tagged/(?P<tag>[^/]+)/?",
-        ("https://{blog}.tumblr.com/tagged/{tag}/rss", "https://{blog}.tumblr.com/rss"),
-    ),
-    PlatformRule("tumblr", _TUMBLR, _ANY_PATH, ("https://{blog}.tumblr.com/rss",)),
-    PlatformRule(
-        "tumblr-profile", r"(?:www\.)?tumblr\.com",
-        r"/(?:blog/view/)?(?!(?:blog|dashboard|explore|login|register|search|tagged)(?:/|\Z))(?P<blog>[\w-]+)(?:/.*)?",
-        ("https://{blog}.tumblr.com/rss",),
-    ),
-    PlatformRule(
-        "blogger-label", _BLOGSPOT, r"/search/label/(?P<label>[^/]+)/?",
-        (f"{_ON_BLOGSPOT}/posts/default/-/{{label}}", f"{_ON_BLOGSPOT}/posts/default"),
-    ),
-    PlatformRule(
-        "blogger", _BLOGSPOT, _ANY_PATH,
-        (f"{_ON_BLOGSPOT}/posts/default", f"{_ON_BLOGSPOT}/posts/default?alt=rss", f"{_ON_BLOGSPOT}/comments/default"),
-    ),
-    PlatformRule("bluesky", r"bsky\.app", r"/profile/(?P<name>[\w.:-]+)(?:/.*)?", ("https://bsky.app/profile/{name}/rss",)),
-    PlatformRule("hacker-news", r"news\.ycombinator\.com", r"/(?:news)?", ("https://news.ycombinator.com/rss",)),
-
-    # What runs Mastodon and its relatives shows in the path; on hosts of other rules it means another thing.
-    PlatformRule(
-        "mastodon-tagged", r".+", r"/@(?P<user>\w+)/tagged/(?P<tag>\w+)/?",
-        ("{origin}/@{user}/tagged/{tag}.rss", "{origin}/@{user}.rss"), is_published=False,
-    ),
-    PlatformRule(
-        "mastodon-elsewhere", r".+", r"/@(?P<user>\w+)@(?P<home>[\w-]+(?:\.[\w-]+)+)(?:/.*)?",
-        ("https://{home}/@{user}.rss",), is_published=False,
-    ),
-    PlatformRule(
-        "mastodon", r".+", r"/@(?P<user>\w+)(?:/.*)?",
-        ("{origin}/@{user}.rss",), is_published=False,
-    ),
-)  # fmt: skip
-
-# Hosts with people behind an `@` that have no feed by address.
-_NO_MASTODON: Final = re.compile(
-    rf"{_YOUTUBE}|(?:www\.)?(?:tiktok|threads|instagram|flipboard|rumble|odysee|dev|note|quora)\."
-    r"(?:com|net|to)"
-)
+_MAX_PATTERN_CHARS: Final = 1_000
+_KEPT_PARAMS: Final = ("q", "sort", "t", "restrict_sr")
 _COMMENTS: Final = re.compile(r"/comments/")
 _FEED_FILE: Final = re.compile(r"\.(?:atom|rss)\Z", re.IGNORECASE)
 _FEED_QUERY: Final = re.compile(r"(?:^|&)(?:feed=|(?:format|alt)=(?:atom|rss)(?:&|\Z))")
-_COMPILED: Final = tuple((rule, re.compile(rule.host), re.compile(rule.path)) for rule in RULES)
+_PLACES: Final = re.compile(r"\{(\w*)\}")
+_GIVEN: Final = frozenset({"origin", "query"})  # places that every address fills
 
 
-def platform_feeds(url: str) -> tuple[FoundFeed, ...]:
-    """The feeds that the first rule knowing this address proposes; comment feeds last."""
-    page = plain_url(url)
-    if page is None:
+class PlatformRule(Value, forbid_unknown_fields=True):
+    """Which pages it knows, and where their feeds are: `{…}` is a named group of a pattern."""
+
+    name: str
+    feeds: tuple[str, ...]
+    host: str = ".+"
+    not_host: str = ""
+    path: str = ".*"
+    query: str = ""  # one `name=value` that has to be there
+    generator: str = ""  # the beginning of what the page says it was made with
+    find: tuple[str, ...] = ()  # searched in the page, the first that is there
+    also: tuple[str, ...] = ()  # further feeds: listed, never a reason to ask which one
+    published: bool = True  # False: not the platform's word, but a guess; robots.txt applies
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        return (self.host, self.not_host, self.path, self.query, self.generator, *self.find)
+
+    @property
+    def reads_page(self) -> bool:
+        """Whether the page has to be seen first."""
+        return bool(self.generator or self.find)
+
+
+class HandleRule(Value, forbid_unknown_fields=True):
+    """A name that is no address, and the page that it stands for."""
+
+    name: str
+    pattern: str
+    page: str
+
+
+class _RuleFile(Value, forbid_unknown_fields=True):
+    handle: tuple[HandleRule, ...] = ()
+    rule: tuple[PlatformRule, ...] = ()
+
+
+class PlatformRules:
+    """Rules in the order in which they are asked."""
+
+    def __init__(self, rules: Sequence[PlatformRule], handles: Sequence[HandleRule] = ()) -> None:
+        self.rules, self.handles = tuple(rules), tuple(handles)
+
+    def after(self, own: "PlatformRules") -> "PlatformRules":
+        """These rules behind a user's own."""
+        return PlatformRules((*own.rules, *self.rules), (*own.handles, *self.handles))
+
+    def feeds_of_address(self, url: str) -> tuple[FoundFeed, ...]:
+        """The feeds that the first rule knowing this address proposes; comment feeds last."""
+        page = plain_url(url)
+        if page is None:
+            return ()
+        parts = split_url(page)
+        if _FEED_FILE.search(parts.path) or _FEED_QUERY.search(parts.query or ""):
+            return ()  # it is one already
+        for rule in self._compiled:
+            groups = None if rule.rule.reads_page else rule.match(parts, page)
+            if groups is not None:
+                return tuple(_proposed(rule.rule, groups, page))
         return ()
-    parts = split_url(page)
-    if _FEED_FILE.search(parts.path) or _FEED_QUERY.search(parts.query or ""):
-        return ()  # it is one already
-    origin = page[: page.index("/", len(parts.scheme) + 3)]
-    for rule, host, path in _COMPILED:
-        where, what = host.fullmatch(parts.host), path.fullmatch(parts.path)
-        if (
-            where is None
-            or what is None
-            or (rule.host == r".+" and _NO_MASTODON.fullmatch(parts.host))
-        ):
+
+    def feeds_of_page(self, page: HtmlPage) -> tuple[FoundFeed, ...]:
+        """The feeds that the page's platform is known to have, by what the page says of itself."""
+        if page.url != plain_url(page.url):
+            return ()
+        parts, found = split_url(page.url), list[FoundFeed]()
+        for rule in self._compiled:
+            groups = rule.match(parts, page.url) if rule.rule.reads_page else None
+            marks = None if groups is None else rule.marks_of(page)
+            if groups is not None and marks is not None:
+                found += _proposed(rule.rule, {**groups, **marks}, page.url)
+        return distinct_feeds((*found, *_wordpress(page)))
+
+    def page_of_handle(self, text: str) -> str | None:
+        """The page that a bare handle stands for, or None."""
+        for rule in self.handles:
+            if (match := re.fullmatch(rule.pattern, text.strip())) is not None:
+                return plain_url(_filled(rule.page, match.groupdict("")))
+        return None
+
+    @cached_property
+    def _compiled(self) -> "tuple[_Compiled, ...]":
+        return tuple(_Compiled(rule) for rule in self.rules)
+
+
+def read_rules(text: str) -> PlatformRules:
+    """The rules of a TOML text; ValueError with every mistake, one per line."""
+    try:
+        found = msgspec.convert(tomllib.loads(text), _RuleFile)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as problem:
+        raise ValueError(str(problem)) from problem
+    mistakes = [words for rule in found.rule for words in _mistakes(rule)]
+    for handle in found.handle:
+        groups, words = _groups((handle.pattern,))
+        unknown = {*_PLACES.findall(handle.page)} - groups
+        mistakes += [f"handle {handle.name!r}: {one}" for one in words]
+        mistakes += [f"handle {handle.name!r}: no group is called {one!r}" for one in unknown]
+    if mistakes:
+        raise ValueError("\n".join(mistakes))
+    return PlatformRules(found.rule, found.handle)
+
+
+@cache
+def shipped_rules() -> PlatformRules:
+    """The rules that come with feedmill."""
+    text = (files("feedmill.canonicalise.discovery") / "platforms.toml").read_text("utf-8")
+    return read_rules(text)
+
+
+def platform_feeds(url: str, rules: PlatformRules | None = None) -> tuple[FoundFeed, ...]:
+    """The feeds of a page by its address alone."""
+    return (rules or shipped_rules()).feeds_of_address(url)
+
+
+class _Compiled:
+    """A rule with its patterns compiled."""
+
+    def __init__(self, rule: PlatformRule) -> None:
+        self.rule = rule
+        self._host, self._path = re.compile(rule.host), re.compile(rule.path)
+        self._not_host = re.compile(rule.not_host) if rule.not_host else None
+        self._generator = re.compile(rule.generator, re.IGNORECASE)
+        self._find = tuple(re.compile(pattern) for pattern in rule.find)
+
+    def match(self, parts: HttpUrl, page: str) -> dict[str, str] | None:
+        """The groups of an address that the rule knows; None for every other."""
+        where, what = self._host.fullmatch(parts.host), self._path.fullmatch(parts.path)
+        if where is None or what is None:
+            return None
+        if self._not_host is not None and self._not_host.fullmatch(parts.host):
+            return None
+        asked = _asked_for(self.rule, parts.query or "")
+        if asked is None:
+            return None
+        origin = page[: page.index("/", len(parts.scheme) + 3)]
+        return {**where.groupdict(""), **what.groupdict(""), **asked, "origin": origin}
+
+    def marks_of(self, page: HtmlPage) -> dict[str, str] | None:
+        """The groups of what the page says of itself; None when the rule does not know it."""
+        if self.rule.generator and not self._generator.match(_generator(page)):
+            return None
+        if not self._find:
+            return {}
+        for pattern in self._find:
+            if (found := pattern.search(page.text)) is not None:
+                return {name: _unescaped(text) for name, text in found.groupdict("").items()}
+        return None
+
+
+def _mistakes(rule: PlatformRule) -> Iterator[str]:
+    where = f"rule {rule.name!r}"
+    groups, words = _groups(rule.patterns)
+    yield from (f"{where}: {one}" for one in words)
+    if not rule.feeds:
+        yield f"{where}: feeds is empty"
+    places = {place for feed in (*rule.feeds, *rule.also) for place in _PLACES.findall(feed)}
+    for unknown in sorted(places - groups - _GIVEN):
+        yield f"{where}: no pattern has a group called {unknown!r}"
+
+
+def _groups(patterns: Sequence[str]) -> tuple[set[str], list[str]]:
+    """The named groups of the patterns, and what is wrong with them."""
+    groups, words = set[str](), list[str]()
+    for pattern in patterns:
+        if len(pattern) > _MAX_PATTERN_CHARS:
+            words.append(f"a pattern has more than {_MAX_PATTERN_CHARS} characters")
             continue
-        asked = _asked_for(rule, parts.query or "")
-        if asked is not None:
-            groups = {**where.groupdict(""), **what.groupdict(""), **asked, "origin": origin}
-            return tuple(_proposed(rule, groups, page))
-    return ()
+        try:
+            groups |= re.compile(pattern).groupindex.keys()
+        except re.error as problem:
+            words.append(f"{pattern!r} is no regular expression ({problem})")
+    return groups, words
 
 
 def _asked_for(rule: PlatformRule, query: str) -> dict[str, str] | None:
@@ -219,23 +209,61 @@ def _asked_for(rule: PlatformRule, query: str) -> dict[str, str] | None:
         return {}
     for piece in query.split("&"):
         if (match := re.fullmatch(rule.query, piece)) is not None:
-            kept = (
-                one
-                for one in query.split("&")
-                if param_name(one) in ("q", "sort", "t", "restrict_sr")
-            )
+            kept = (one for one in query.split("&") if param_name(one) in _KEPT_PARAMS)
             return {**match.groupdict(), "query": "&".join(kept)}
     return None
 
 
 def _proposed(rule: PlatformRule, groups: dict[str, str], page: str) -> Iterator[FoundFeed]:
-    for template in rule.feeds:
-        url = plain_url(template.format_map(groups))
+    for number, template in enumerate((*rule.feeds, *rule.also)):
+        url = plain_url(_filled(template, groups))
         if url is not None and url != page:
             yield FoundFeed(
                 url=url,
                 found_by="platform",
                 is_comments=_COMMENTS.search(url) is not None,
                 rule=rule.name,
-                is_published=rule.is_published,
+                is_published=rule.published,
+                is_extra=number >= len(rule.feeds),
             )
+
+
+def _filled(template: str, groups: Mapping[str, str]) -> str:
+    return _PLACES.sub(lambda place: groups[place[1]], template)
+
+
+_WORDPRESS_FILE: Final = re.compile(r"(.*?/)wp-(?:content|includes|json)/", re.DOTALL)
+_WORDPRESS_PART: Final = re.compile(r"/(?:category|tag|author)/[^/]+/?\Z")
+
+
+def _wordpress(page: HtmlPage) -> Iterator[FoundFeed]:
+    """WordPress on any domain and in any folder: no pattern can tell where it begins."""
+    root = _wordpress_root(page)
+    if root is None:
+        return
+    feeds = [f"{root}feed/", f"{root}?feed=rss2"]
+    if page.url.startswith(root) and _WORDPRESS_PART.search(split_url(page.url).path):
+        feeds.insert(0, f"{page.url.partition('?')[0].rstrip('/')}/feed/")
+    for url in feeds:
+        yield FoundFeed(url=url, found_by="platform", rule="wordpress-site")
+
+
+def _wordpress_root(page: HtmlPage) -> str | None:
+    """Where the blog begins, by its generator or its files; only those on the page's own host tell."""
+    origin = page.url[: page.url.index("/", page.url.index("://") + 3) + 1]
+    for link in page.links:
+        file = _WORDPRESS_FILE.match(plain_url(link.get("href"), page.base) or "")
+        if file is not None and file[1].startswith(origin):
+            return file[1]
+    return origin if _generator(page).startswith("wordpress") else None
+
+
+def _generator(page: HtmlPage) -> str:
+    """What the page says it was made with, lower case."""
+    named = (meta for meta in page.metas if meta.get("name").lower() == "generator")
+    return next((meta.get("content").lower() for meta in named), "")
+
+
+def _unescaped(text: str) -> str:
+    """A string of a script as it is meant."""
+    return text.replace("\\u002F", "/").replace("\\u0026", "&").replace("\\/", "/")

@@ -1,13 +1,14 @@
 """Search for the feeds of a page: which URLs to request, in which order, and when to stop.
 
-It has no I/O: it yields `Ask` and is sent `Seen`. What the page declares is returned without a
-request, because a subscription fetches the chosen one anyway. Otherwise the platform's rules, the
-anchors that look like feeds and the well-known paths are requested one by one, until the first
-feed, until the host is rate limiting, or until the budget is spent.
+It has no I/O: it yields `Ask` and is sent `Seen`. What the page declares comes first, then the
+platform's rules, the anchors that look like feeds, and the well-known paths, each only where nothing before
+it is alive. A declared feed that is dead does not end the search, and neither does one without entries; of
+the well-known paths the first feed does. The search ends early when a host is rate limiting,
+when the site answers every guess with a page, and when the budget is spent.
 """
 
-from collections.abc import Generator
-from typing import Final
+from collections.abc import Generator, Iterable, Sequence
+from typing import Final, Literal
 
 from feedmill.canonicalise.discovery.html_page import HtmlPage, plain_url
 from feedmill.canonicalise.discovery.page_links import (
@@ -16,15 +17,16 @@ from feedmill.canonicalise.discovery.page_links import (
     distinct_feeds,
     feed_rank,
 )
-from feedmill.canonicalise.discovery.platform_pages import page_platform_feeds
-from feedmill.canonicalise.discovery.platforms import platform_feeds
-from feedmill.canonicalise.search_log import asked
+from feedmill.canonicalise.discovery.platforms import PlatformRules, shipped_rules
+from feedmill.canonicalise.search_log import asked, is_answered
 from feedmill.canonicalise.urls import split_url
 from feedmill.model.base import Value
 from feedmill.model.canonical import Ask, Asked, Found, FoundFeed, FoundReason, RequestRole, Seen
 
 DISALLOWED: Final = "robots-disallowed"  # what `Seen.reason` says when robots.txt forbids it
+DEFAULT_BUDGET: Final = 12  # requests: all well-known paths of a site, and one declared feed
 _COMMENTS: Final = 2
+_CATCH_ALL: Final = 2  # guesses answered with a page, and none otherwise: so would be the rest
 WELL_KNOWN: Final = (
     "feed",
     "rss.xml",
@@ -40,12 +42,17 @@ WELL_KNOWN: Final = (
 )
 
 
-class FindOptions(Value):
-    """Limits of a search: the number of requests, and which kinds of candidates."""
+FeedsWanted = Literal["first", "choices", "all"]  # all: comments and extras too
 
-    budget: int = 5  # requests
+
+class FindOptions(Value):
+    """Limits of a search: the number of requests, how many feeds are wanted, which candidates."""
+
+    budget: int = DEFAULT_BUDGET  # requests
+    wanted: FeedsWanted = "choices"
     anchors: bool = True
     guesses: bool = True
+    rules: PlatformRules | None = None  # None: those that come with feedmill
 
 
 DiscoverySteps = Generator[Ask, Seen, Found]
@@ -54,14 +61,22 @@ DiscoverySteps = Generator[Ask, Seen, Found]
 def find_feeds(page: HtmlPage, options: FindOptions | None = None) -> DiscoverySteps:
     """Search a page for feeds; the generator returns what was found and which requests were made."""
     options = options or FindOptions()
-    declared = declared_feeds(page)
-    if any(not feed.is_comments for feed in declared):
-        return Found(feeds=declared, reason="declared")
-    # A page was given, so comment feeds alone are not what is wanted.
-    found = yield from _Search(options.budget).run(_candidates(page, options))
-    if found.feeds or not declared:
-        return _with_more(found, declared)
-    return Found(feeds=declared, reason="declared", asked=found.asked, untried=found.untried)
+    rules = options.rules or shipped_rules()
+    platform = (*rules.feeds_of_address(page.url), *rules.feeds_of_page(page))
+    anchors = anchored_feeds(page) if options.anchors else ()
+    guesses = guess_feeds(page.url) if options.guesses else ()
+    phases: list[tuple[FoundFeed, ...]] = []
+    known: tuple[FoundFeed, ...] = ()
+    for feeds in (declared_feeds(page), platform, anchors, guesses):
+        together = distinct_feeds((*known, *feeds))
+        phases.append(together[len(known) :])
+        known = together
+    return (yield from _Search(options).run(phases))
+
+
+def check_feeds(feeds: Sequence[FoundFeed], options: FindOptions) -> DiscoverySteps:
+    """Request the feeds that are known by name: which are alive, best first."""
+    return (yield from _Search(options).run((feeds,)))
 
 
 def guess_feeds(url: str) -> tuple[FoundFeed, ...]:
@@ -80,73 +95,114 @@ def guess_feeds(url: str) -> tuple[FoundFeed, ...]:
     return tuple(FoundFeed(url=one, found_by="guess") for one in urls if one != page)
 
 
-def _candidates(page: HtmlPage, options: FindOptions) -> tuple[FoundFeed, ...]:
-    """The URLs that are worth a request, likeliest first."""
-    platform = (*platform_feeds(page.url), *page_platform_feeds(page, page.url))
-    anchors = anchored_feeds(page) if options.anchors else ()
-    paths = guess_feeds(page.url) if options.guesses else ()
-    thought_of = distinct_feeds((*platform, *anchors, *paths))
-    return tuple(sorted(thought_of, key=lambda feed: feed_rank(feed) == _COMMENTS))
-
-
-def _with_more(found: Found, declared: tuple[FoundFeed, ...]) -> Found:
-    return Found(
-        feeds=distinct_feeds((*found.feeds, *declared)),
-        reason=found.reason,
-        proven=found.proven,
-        asked=found.asked,
-        untried=found.untried,
-    )
-
-
 class _Search:
     """One pass through the candidate URLs."""
 
-    def __init__(self, budget: int) -> None:
-        self._left = budget
+    def __init__(self, options: FindOptions) -> None:
+        self._options = options
+        self._left = options.budget
         self._asked: list[Asked] = []
         self._silent: set[tuple[str, str, str]] = set()  # origins that do not answer at all
+        self._live: list[FoundFeed] = []
+        self._empty: list[FoundFeed] = []  # feeds without entries
+        self._untried: list[FoundFeed] = []  # for lack of requests
+        self._passed: list[FoundFeed] = []  # because something better is there
+        self._stopped: FoundReason | None = None
+        self._failed: Seen | None = None
+        self._pages = 0  # guesses that were answered with a page
 
-    def run(self, candidates: tuple[FoundFeed, ...]) -> DiscoverySteps:
-        """Request candidates until one is a feed or there is a reason to stop."""
-        was_forbidden = False
-        for position, feed in enumerate(candidates):
-            if _origin(feed.url) in self._silent:
+    def run(self, phases: Iterable[Sequence[FoundFeed]]) -> DiscoverySteps:
+        """Request one kind of candidate after the other until something is alive, then comments."""
+        aside: list[FoundFeed] = []
+        for feeds in phases:
+            aside += (feed for feed in feeds if self._is_aside(feed))
+            plain = [feed for feed in feeds if not self._is_aside(feed)]
+            if self._live and self._options.wanted != "all":
+                self._passed += plain
+            else:
+                yield from self._request(plain)
+        if self._options.wanted == "all" or not (self._live or self._empty):
+            yield from self._request(aside)
+        else:
+            self._passed += (feed for feed in aside if feed.is_extra)
+            self._untried += (feed for feed in aside if not feed.is_extra)
+        return self._end()
+
+    def _is_aside(self, feed: FoundFeed) -> bool:
+        """Comments are not what a person who gives a page wants, nor are a rule's further feeds."""
+        return feed.is_extra or feed_rank(feed) == _COMMENTS
+
+    def _request(self, feeds: Sequence[FoundFeed]) -> Generator[Ask, Seen, None]:
+        for feed in feeds:
+            if self._is_useless(feed):
+                self._passed.append(feed)
                 continue
             if self._left <= 0:
-                return self._end("budget-spent", candidates[position:])
+                self._stopped = self._stopped or "budget-spent"
+            if self._stopped is not None:
+                self._untried.append(feed)
+                continue
             seen = yield Ask(url=feed.url, role=_role(feed))
             self._note(feed, seen)
-            if seen.is_feed:
-                return self._proven(feed, seen, candidates[position + 1 :])
-            if seen.status == 429 or seen.reason == "rate-limited":
-                return self._end("rate-limited", candidates[position + 1 :])
-            was_forbidden = was_forbidden or seen.reason == DISALLOWED
-        return self._end("disallowed" if was_forbidden else "nothing-found", ())
+
+    def _is_useless(self, feed: FoundFeed) -> bool:
+        """Whether a request would bring nothing that is wanted."""
+        is_guess = feed.found_by == "guess"
+        if self._live and (is_guess or self._options.wanted == "first"):
+            return True
+        if is_guess and self._pages >= _CATCH_ALL:
+            return True
+        return _origin(feed.url) in self._silent
 
     def _note(self, feed: FoundFeed, seen: Seen) -> None:
         self._left -= int(seen.spent)
         if seen.spent and seen.status is None:
             self._silent.add(_origin(feed.url))
         self._asked.append(asked(feed.url, _role(feed), seen))
+        if seen.status == 429 or seen.reason == "rate-limited":
+            self._stopped = "rate-limited"
+        if seen.is_feed:
+            is_empty = seen.facts is not None and not seen.facts.entries
+            (self._empty if is_empty else self._live).append(feed)
+        elif feed.found_by in ("header", "link"):
+            self._failed = self._failed or seen
+        elif feed.found_by == "guess":
+            self._pages += int(is_answered(seen))
 
-    def _proven(self, feed: FoundFeed, seen: Seen, rest: tuple[FoundFeed, ...]) -> Found:
-        """The feed that was proven, and what else the page leads to. Guesses are no leads."""
-        leads = (feed, *(one for one in rest if one.found_by != "guess"))
+    def _end(self) -> Found:
+        found = sorted(self._live, key=_is_comments) + sorted(self._empty, key=_is_comments)
+        offered = [one for one in self._untried if _role(one) != "guess"]
+        feeds = tuple(sorted((*found, *offered), key=_is_comments))
+        rest = tuple(one for one in (*self._untried, *self._passed) if one not in offered)
         return Found(
-            feeds=tuple(leads),
-            reason="proven",
-            proven=seen,
+            feeds=feeds,
+            reason=self._reason(is_declared=bool(feeds)),
             asked=tuple(self._asked),
-            untried=tuple(one for one in rest if one.found_by == "guess"),
+            untried=rest,
+            failed=self._failed,
         )
 
-    def _end(self, reason: FoundReason, untried: tuple[FoundFeed, ...]) -> Found:
-        return Found(feeds=(), reason=reason, asked=tuple(self._asked), untried=untried)
+    def _reason(self, *, is_declared: bool) -> FoundReason:
+        if self._live or self._empty:
+            return "proven"
+        if self._stopped == "budget-spent" and is_declared:
+            return "declared"
+        if self._stopped is not None:
+            return self._stopped
+        if self._pages >= _CATCH_ALL:
+            return "catch-all"
+        was_forbidden = any(one.verdict == DISALLOWED for one in self._asked)
+        return "disallowed" if was_forbidden else "nothing-found"
 
 
 def _role(feed: FoundFeed) -> RequestRole:
+    if feed.found_by in ("header", "link"):
+        return "declared"
     return "platform" if feed.is_published else "guess"
+
+
+def _is_comments(feed: FoundFeed) -> bool:
+    return feed_rank(feed) == _COMMENTS
 
 
 def _origin(url: str) -> tuple[str, str, str]:

@@ -12,9 +12,11 @@ back when the bus is behind its cursor.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol
 
 from feedmill.config import BusConfig
+from feedmill.engine.deliver.whole_entries import ENTRIES_AT_ONCE, with_entries
+from feedmill.engine.ports.entries import EntryStore
 from feedmill.engine.ports.events import Bus, EventLog
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
@@ -22,13 +24,18 @@ from feedmill.errors import ConflictError, FeedmillError, UsageError
 from feedmill.model.event import Relayed
 
 _GRACE_SEC: Final = 1.0  # for a batch under way when the run should end
+_COMPACT_BYTES: Final = 8_192  # what an event has beside its entry
+
+
+class RelayStore(EventLog, EntryStore, Protocol):
+    """The log, and the entries that a full payload carries."""
 
 
 RelayListener = Callable[[Relayed], None]
 
 
 async def run_relay(
-    log: EventLog,
+    log: RelayStore,
     bus: Bus,
     config: BusConfig,
     lifecycle: Lifecycle,
@@ -59,7 +66,7 @@ async def run_relay(
 
 
 async def relay_pending(
-    log: EventLog, bus: Bus, config: BusConfig, *, listeners: tuple[RelayListener, ...] = ()
+    log: RelayStore, bus: Bus, config: BusConfig, *, listeners: tuple[RelayListener, ...] = ()
 ) -> int:
     """Publish everything that the bus does not have, once; the number of events."""
     relay = _Relay(log, bus, config, listeners)
@@ -68,7 +75,7 @@ async def relay_pending(
 
 
 async def relay_after(
-    log: EventLog,
+    log: RelayStore,
     bus: Bus,
     after: int,
     config: BusConfig,
@@ -95,9 +102,13 @@ class _Relay:
     """One bus, and whether it was compared with the log."""
 
     def __init__(
-        self, log: EventLog, bus: Bus, config: BusConfig, listeners: tuple[RelayListener, ...]
+        self, log: RelayStore, bus: Bus, config: BusConfig, listeners: tuple[RelayListener, ...]
     ) -> None:
         self._log, self._bus, self._batch_events = log, bus, config.window
+        self._entry_bytes = 0  # of a whole entry; 0: payloads are compact
+        if config.payload == "full":
+            self._batch_events = min(config.window, ENTRIES_AT_ONCE)
+            self._entry_bytes = max(1, config.max_event_bytes - _COMPACT_BYTES)
         self._listeners = listeners
         self._is_compared = False
 
@@ -140,6 +151,8 @@ class _Relay:
         """Publish what comes after this number, batch by batch."""
         log, done = self._log, 0
         while events := await log.events(after=after, limit=self._batch_events):
+            if self._entry_bytes:
+                events = await with_entries(events, log, self._entry_bytes)
             await self._bus.deliver(events)
             after = events[-1].seq
             await log.set_cursor(self._bus.name, after)

@@ -19,6 +19,7 @@ from feedmill.engine.deliver.webhook_request import (
     send_batch,
     settlement_of,
 )
+from feedmill.engine.deliver.whole_entries import ENTRIES_AT_ONCE, with_entries
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
@@ -228,13 +229,19 @@ class _WebhookWorker:
         if webhook.format == "websub":
             batch = await batch_of(webhook, wanted, self._services)
             return None if batch is None else replace(batch, upto=read[-1].seq)
-        config = self._services.config
+        config, max_events = self._services.config, self._services.config.webhook.batch_events
+        if webhook.payload == "full":
+            max_events = min(max_events, ENTRIES_AT_ONCE)
+            head = await with_entries(
+                wanted[:max_events], self._services.store, config.webhook.batch_bytes
+            )
+            wanted = [*head, *wanted[max_events:]]
         return next_batch(
             read,
             wanted,
             webhook.format,
             source=config.store.event_source,
-            max_events=config.webhook.batch_events,
+            max_events=max_events,
             max_bytes=config.webhook.batch_bytes,
         )
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from feedmill.canonicalise.urls import split_url
+from feedmill.engine.deliver.whole_entries import with_entries, without_entry
 from feedmill.engine.run.services import Services
 from feedmill.fetch.headers import is_sendable
 from feedmill.fetch.retry_after import retry_after_sec
@@ -114,6 +115,9 @@ async def batch_of(webhook: Webhook, events: Sequence[Event], services: Services
     None when the topic is none any more, or this process does not render topics.
     """
     if webhook.format != "websub":
+        if webhook.payload == "full":
+            max_bytes = services.config.webhook.batch_bytes
+            events = await with_entries(events, services.store, max_bytes)
         return exact_batch(events, webhook.format, source=services.config.store.event_source)
     if services.render_topic is None or webhook.topic is None:
         return None
@@ -164,7 +168,7 @@ def _letter(
     return DeadLetter(
         id=services.clock.new_id(),
         webhook_id=webhook.id,
-        events=batch.events,
+        events=tuple(map(without_entry, batch.events)),
         reason=verdict.reason,
         attempts=attempts,
         died_at=services.clock.now(),

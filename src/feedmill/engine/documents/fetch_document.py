@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from feedmill.canonicalise.urls import split_url
 from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.fetcher import BodyRoom, Fetcher
 from feedmill.engine.run.services import Services
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.judge import judge
@@ -75,6 +75,7 @@ async def fetch_and_judge(
     forced: bool = False,
     send_before: float | None = None,
     page: bool = False,
+    room: BodyRoom | None = None,
 ) -> Answer:
     """Fetch an address for the feed at `home_url`; `forced` sends no validators.
 
@@ -91,7 +92,7 @@ async def fetch_and_judge(
         plan = replace(plan, send_before=send_before)
     began = clock.monotonic()
     with span("http") as sending:
-        response = await fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy)
+        response = await fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy, room=room)
         if sending.trace is not None:
             sending.requested(response.error)
             sending.describe(_request_facts, plan, response)

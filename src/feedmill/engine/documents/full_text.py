@@ -14,6 +14,7 @@ from feedmill.model.event import StoredEntry
 from feedmill.model.feed import BlobRef, Feed, FetchRecord
 from feedmill.model.full_text import ExtractedText, FullText, NoFullText, PageTask
 from feedmill.model.job import JobStep
+from feedmill.observe.traces import span
 from feedmill.publish.events import event_of_full_text
 
 _TAG: Final = re.compile(r"<[^<>]{0,2000}>")
@@ -42,7 +43,8 @@ async def store_full_text(
     )
     found = await extract_again(made, body, entry, feed, services)
     event = event_of_full_text(found)
-    saved = await services.store.save_full_text(found, blob=blob, events=(event,), step=step)
+    with span("store"):
+        saved = await services.store.save_full_text(found, blob=blob, events=(event,), step=step)
     return found if saved else None
 
 
@@ -80,7 +82,8 @@ async def extract_again(
         max_chars=config.normalise.content_max_chars,
         max_depth=config.normalise.html_max_depth,
     )
-    extracted = await services.extractor.extract(task)
+    with span("extract"):
+        extracted = await services.extractor.extract(task)
     words = _words(entry.content or entry.summary or "")
     judged = judge_text(extracted, feed_words=words, config=config.fulltext)
     return full_text_of(page, judged, selector=selector)
@@ -119,6 +122,7 @@ def full_text_of(
         extractor=found.extractor,
         version=found.version,
         selector=selector,
+        canonical_url=found.canonical_url,
     )
 
 

@@ -16,6 +16,7 @@ from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
 from feedmill.model.job import JobStep
 from feedmill.model.media import MediaItem
+from feedmill.observe.traces import span
 from feedmill.publish.events import event_of_media
 
 _CANDIDATES: Final = 1_000  # files that are looked at for room
@@ -59,7 +60,8 @@ async def store_media(
     sha256, size = partial.sha256(), partial.size_bytes
     if not await services.store.begin_media_file(sha256, size, now=now):
         return None
-    await files.keep(partial, sha256)
+    with span("keep"):
+        await files.keep(partial, sha256)
     stored = replace(
         item,
         state="stored",
@@ -72,9 +74,10 @@ async def store_media(
     )
     ending = ending_for(stored.media_type or stored.type, stored.final_url or stored.url)
     names = link_names(feed.title, entry.title, item.published_at, ending, item.media_id)
-    saved = await services.store.save_media(
-        stored, names=tuple(names), events=(event_of_media(stored, at=now),), step=step
-    )
+    with span("store"):
+        saved = await services.store.save_media(
+            stored, names=tuple(names), events=(event_of_media(stored, at=now),), step=step
+        )
     if saved is not None and saved.path is not None:
         await files.link(saved.path, sha256)
     return saved or stored

@@ -8,17 +8,21 @@ publisher cannot fill the disk, and nothing is lost that a publisher keeps on of
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from feedmill.config import QuotaConfig
-from feedmill.engine.documents.read_document import ComparedDocument, dates_of
 from feedmill.model.base import Value
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, FeedOverrides, QuotaReason, QuotaUse
 from feedmill.model.identity import Added, Change, Identified, Rekeyed, Revised, UnchangedEntry
 from feedmill.publish.events import event_of_quota
+
+if (
+    TYPE_CHECKING
+):  # with it come the parsers, and the words about a quota are asked for without them
+    from feedmill.engine.documents.read_document import ComparedDocument
 
 _DAY_SEC: Final = 86_400
 _SETTINGS: Final[dict[QuotaReason, tuple[str, str]]] = {
@@ -31,7 +35,7 @@ _SETTINGS: Final[dict[QuotaReason, tuple[str, str]]] = {
 class QuotaResult(Value):
     """What is left of a document, and what the feed has used."""
 
-    read: ComparedDocument
+    read: "ComparedDocument"
     use: QuotaUse | None
     begins_to_wait: bool = False  # worth an event
 
@@ -49,7 +53,7 @@ def own_quota(overrides: FeedOverrides, config: QuotaConfig) -> QuotaConfig:
 
 
 def apply_quota(
-    read: ComparedDocument, feed: Feed, config: QuotaConfig, now: datetime
+    read: "ComparedDocument", feed: Feed, config: QuotaConfig, now: datetime
 ) -> QuotaResult:
     """The document without the entries that have to wait."""
     quota, before = own_quota(feed.overrides, config), feed.quota
@@ -76,6 +80,8 @@ def apply_quota(
                 if isinstance(change, Added | Revised)
             ),
         )
+        from feedmill.engine.documents.read_document import dates_of  # noqa: PLC0415  # see above
+
         read = replace(
             read,
             changes=replace(read.changes, changes=changes, summary=summary),
@@ -183,7 +189,7 @@ def _size(seen: Identified) -> int:
     return sum(len(text) for text in (entry.title, entry.summary, entry.content) if text)
 
 
-def _with_few_keys(read: ComparedDocument, most: int) -> ComparedDocument:
+def _with_few_keys(read: "ComparedDocument", most: int) -> "ComparedDocument":
     """Without new keys of entries that have enough: a publisher may give them new ids for ever."""
     full = _entries_with_keys(read.changes.changes, most) if most else frozenset()
     if not full:

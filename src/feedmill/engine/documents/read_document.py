@@ -7,13 +7,15 @@ keys to look up, one query recalls them, `compare` (pure) says what the document
 # Tested in tests/integration/engine/poll/
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
 from feedmill.config import Config
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.ports.entries import CommitStore
 from feedmill.identify.diff import diff
 from feedmill.identify.hashes import as_utc
@@ -50,10 +52,12 @@ from feedmill.normalise.feed import normalise
 from feedmill.observe.traces import span
 from feedmill.parse.document import parse_document
 
+T = TypeVar("T")
+
 _TYPES: Final = {"rss": "rss", "ato": "atom", "jso": "json"}
 # The version of parser and normaliser together: another one reads every document again (D31).
-READER: Final = "parse-2.normalise-2"
-_PLAIN_READER: Final = "parse-2.as-published-1"
+READER: Final = "parse-3.normalise-3"
+_PLAIN_READER: Final = "parse-3.as-published-1"
 
 SUMMARY_CHARS: Final = 2_000  # of a candidate; the whole entry is in its document
 
@@ -117,22 +121,27 @@ async def read_and_compare(
     """What a document changes, given everything that the store knows about its entries.
 
     `anew` reads every entry, also those whose bytes are known. `rows` stand in for the entries of
-    the feed's last document. A large document is parsed in a thread.
+    the feed's last document. It is parsed in a thread, and a large one is compared in one.
     """
     if rows is None:
         rows = await store.current_document(feed.id, with_keys=False) if feed.id else ()
     reading = replace(feed, reader_version=None) if anew else feed
-    if len(document.body) > config.run.parse_in_thread_bytes:
-        parsed = await asyncio.to_thread(read_document, document, reading, rows, config, now)
-    else:
-        parsed = read_document(document, reading, rows, config, now)
+    in_thread = partial(off_loop, is_large=len(document.body) > config.run.parse_in_thread_bytes)
+    parsed = await PARSE_THREADS.run(lambda: read_document(document, reading, rows, config, now))
     if isinstance(parsed, NotAFeed):
         return parsed
     with span("compare"):
         recalled = await _recall(parsed, feed, store)
         # Only a document that calls itself complete says something about entries that it lacks.
         everything = await store.unremoved_entries(feed.id) if parsed.parsed.complete else ()
-        return compare(parsed, recalled, feed, config, everything=everything)
+        return await in_thread(
+            lambda: compare(parsed, recalled, feed, config, everything=everything)
+        )
+
+
+async def off_loop(action: Callable[[], T], *, is_large: bool) -> T:
+    """Work on a large document in a thread, so that the event loop goes on with the others."""
+    return await asyncio.to_thread(action) if is_large else action()
 
 
 def read_document(
@@ -185,11 +194,11 @@ def reader_version(config: Config) -> str:
     return READER if config.normalise.enabled else _PLAIN_READER
 
 
-def classify_non_feed(document: RawDocument | None, config: Config) -> NotAFeed | None:
+async def classify_non_feed(document: RawDocument | None, config: Config) -> NotAFeed | None:
     """What a page is that was served instead of a feed: a login, a challenge, an error."""
     if document is None:
         return None
-    parsed = parse_document(document, config.parse)
+    parsed = await PARSE_THREADS.run(lambda: parse_document(document, config.parse))
     if isinstance(parsed, Unreadable):
         return NotAFeed(reason=parsed.reason, detail=parsed.detail)
     return None

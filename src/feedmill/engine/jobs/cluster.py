@@ -19,6 +19,7 @@ from feedmill.engine.jobs.kind import JobKind, JobRun
 from feedmill.model.cluster import Sketch, SketchBatch, StoredStory
 from feedmill.model.event import Event
 from feedmill.model.job import Again, Done, JobResult, NewJob
+from feedmill.observe.traces import span
 from feedmill.publish.events import events_of_clusters
 
 _BATCH: Final = 500  # events of one step
@@ -43,19 +44,21 @@ async def run(run: JobRun) -> JobResult:
         return Again(after=_IDLE)
     present, gone = _entries(events)
     stories = await services.store.story_texts(present) if present else ()
-    sketches = await asyncio.to_thread(_sketches, stories, config)
+    with span("sketch"):
+        sketches = await asyncio.to_thread(_sketches, stories, config)
     batch = SketchBatch(
         cause=f"{after}",
         at=now,
         since=now - timedelta(days=config.window_days),
         max_entries=config.max_entries,
         sketches=sketches,
-        gone=tuple(gone),
+        gone=(*gone, *(uid for uid in present if uid not in sketches)),
     )
     seq = events[-1].seq
     progress = {"seq": seq, "entries": run.job.progress.get("entries", 0) + len(sketches)}
     step = run.step({"seq": seq}, progress=progress)
-    changes = await services.store.save_sketches(batch, events=tell, step=step)
+    with span("store"):
+        changes = await services.store.save_sketches(batch, events=tell, step=step)
     if changes is None:
         return Done(reason="lost")
     return Again(after=timedelta(0) if len(events) == _BATCH or changes else _IDLE)
@@ -89,5 +92,10 @@ def _sketches(stories: Iterable[StoredStory], config: ClustersConfig) -> dict[st
             else replace(one.text, links=())  # a comment leads to the story, and is not the story
         )
         for one in stories
-        if not config.tags or not set(one.tags).isdisjoint(config.tags)
+        if _is_wanted(one, config)
     }
+
+
+def _is_wanted(one: StoredStory, config: ClustersConfig) -> bool:
+    by_tags = not config.tags or not set(one.tags).isdisjoint(config.tags)
+    return by_tags if one.wanted is None else one.wanted

@@ -15,7 +15,7 @@ from feedmill.config import Config, FetchConfig
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict
 from feedmill.engine.documents.full_text import failed_page, store_full_text
 from feedmill.engine.jobs.kind import FINAL_REASONS, JobKind, JobRun, KindLimits
-from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.fetcher import BodyRoom, Fetcher
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.errors import MissingExtraError
 from feedmill.extract.opt_in import KIND as NAME
@@ -27,12 +27,15 @@ from feedmill.model.job import Done, Failed, JobResult, Later
 from feedmill.publish.events import event_of_full_text
 
 _MAX_ATTEMPTS: Final = 3  # one try and two more
+_ENDED: Final = "ended"  # in the cursor of a job, written together with the text
 # What robots.txt said is remembered as long as the fetcher lives.
 _origins: Final[WeakKeyDictionary[Fetcher, dict[str, Any]]] = WeakKeyDictionary()
 
 
 async def run(run: JobRun) -> JobResult:
     """Fetch and extract one page."""
+    if ended := run.job.cursor.get(_ENDED):  # stored by a process that died before it could say so
+        return Done(reason=ended)
     entry = await run.services.store.entry(run.job.key)
     feed = None if entry is None else await run.services.store.feed(entry.feed_id)
     if entry is None or feed is None or run.job.url is None:
@@ -53,7 +56,8 @@ async def run(run: JobRun) -> JobResult:
     if not isinstance(answer.verdict, Fresh):
         return await _failed(run, entry, answer)
     try:
-        found = await store_full_text(entry, feed, answer, run.services, run.step({}))
+        step = run.step({_ENDED: "stored"})
+        found = await store_full_text(entry, feed, answer, run.services, step)
     except MissingExtraError as problem:
         return Failed(reason=problem.reason, detail=problem.hint)
     if found is None:
@@ -121,7 +125,7 @@ async def _give_up(
     )
     row = failed_page(page, failure)
     await run.services.store.save_full_text(
-        row, events=(event_of_full_text(row),), step=run.step({})
+        row, events=(event_of_full_text(row),), step=run.step({_ENDED: failure.reason})
     )
     return Done(reason=failure.detail or failure.reason)
 
@@ -144,14 +148,19 @@ class _PacedFetcher:
         self.later: Later | None = None
 
     async def fetch(
-        self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
+        self,
+        plan: FetchPlan,
+        *,
+        verify_tls: bool = True,
+        proxy: str | None = None,
+        room: BodyRoom | None = None,
     ) -> RawResponse:
         self.later = await self._run.wait_for_host(plan.url)
         if self.later is not None:
             return RawResponse(url=plan.url, final_url=plan.url, error="rate-limited")
         fetcher = self._run.services.fetcher
         leased = replace(plan, send_before=self._run.send_before)
-        response = await fetcher.fetch(leased, verify_tls=verify_tls, proxy=proxy)
+        response = await fetcher.fetch(leased, verify_tls=verify_tls, proxy=proxy, room=room)
         await self._run.note_answer(response, plan)
         return response
 

@@ -207,7 +207,7 @@ class _Download:
                 sink,
                 verify_tls=verify,
                 proxy=own.proxy,
-                bytes_per_sec=self._config.bytes_per_sec // self._config.concurrency,
+                bytes_per_sec=self._config.bytes_per_sec,
             )
         )
         began = asyncio.ensure_future(sink.began.wait())

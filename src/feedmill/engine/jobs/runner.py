@@ -29,16 +29,19 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff, is_transient, retry
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
+from feedmill.fetch.guard import printable_url
 from feedmill.model.job import (
     Again,
     Done,
     Failed,
+    Job,
     JobClaim,
     JobLimit,
     JobResult,
     JobRunRecord,
     Later,
 )
+from feedmill.observe.traces import Facts
 
 JobListener = Callable[[JobRunRecord], None]
 
@@ -242,7 +245,7 @@ class _Step:
         began = self._services.clock.monotonic()
         result: JobResult | None = None
         try:
-            result = await self._result()
+            result = await self._traced_result()
             settled = result is not None and await self._settle(result)
         except asyncio.CancelledError:
             with suppress(FeedmillError):
@@ -254,6 +257,17 @@ class _Step:
                     await self._lease.release()
         elapsed_ms = int((self._services.clock.monotonic() - began) * 1000)
         return _record(self._claim, result if settled else None, self._kind, elapsed_ms)
+
+    async def _traced_result(self) -> JobResult | None:
+        """The result; the step is one trace where traces are on."""
+        if self._services.traces is None:
+            return await self._result()
+        with self._services.traces.begin("job") as trace:
+            trace.describe(_job_facts, self._claim.job)
+            result = await self._result()
+            if isinstance(result, Failed):
+                trace.fail(result.reason)
+            return result
 
     async def _result(self) -> JobResult | None:
         """What the kind says; None when the job was cancelled or lost meanwhile."""
@@ -308,6 +322,16 @@ class _Step:
 
     def _has_time(self) -> bool:
         return self._services.clock.monotonic() < self._deadline
+
+
+def _job_facts(job: Job) -> Facts:
+    return {
+        "feedmill.job.kind": job.kind,
+        "feedmill.job.id": job.id,
+        "feedmill.job.attempts": job.attempts,
+        "feedmill.feed_id": job.feed_id,
+        "url.full": None if job.url is None else printable_url(job.url),
+    }
 
 
 def _record(

@@ -21,6 +21,7 @@ from feedmill.engine.maintain.raw_owner import (
     holds_only_known,
     unindexed_segments,
 )
+from feedmill.engine.maintain.search_index import reindex
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore
@@ -58,6 +59,7 @@ async def purge(services: Services) -> dict[str, int]:
         revisions=now - timedelta(days=keep.revisions_keep_days),
         identities=now - timedelta(days=keep.identities_keep_days),
     )
+    await _finish_merges(services.store, now - timedelta(days=keep.merge_undo_days), now)
     gone = await services.store.purge(before=cuts.entries, now=now, cuts=cuts)
     if keep.decisions_keep:
         gone["decisions"] = await _thin_decisions(services.store, keep.decisions_keep)
@@ -93,6 +95,13 @@ async def purge(services: Services) -> dict[str, int]:
         "media": media,
         **raw,
     }
+
+
+async def _finish_merges(store: Store, before: datetime, now: datetime) -> None:
+    """Make merges final that can no longer be undone: entries and fetches become the other feed's."""
+    for one in await store.merged_feeds():
+        if one.merged_at < before:
+            await store.merge_feeds(one.feed_id, one.into_id, at=now)
 
 
 async def _thin_decisions(store: Store, keep: int) -> int:
@@ -218,12 +227,12 @@ def _batch(waiting: list[Segment], max_bytes: int) -> list[Segment]:
 
 
 async def run_maintenance(services: Services, lifecycle: Lifecycle) -> None:
-    """Purge once an hour while a run works, in one of the processes that share the store.
+    """Purge once an hour while a run works, in one of the processes that share the store; index what search lacks, once.
 
     The process that purges holds a lease until the next purge is due; if it dies, another takes over then.
     """
     await lifecycle.sleep_unless_stopping(_EVERY_SEC / 4)
-    backoff = Backoff("purge", lifecycle)
+    backoff, is_indexed = Backoff("purge", lifecycle), False
     while not lifecycle.is_stopping():
         wait_sec = _EVERY_SEC / 4
         try:
@@ -231,6 +240,10 @@ async def run_maintenance(services: Services, lifecycle: Lifecycle) -> None:
                 _is_our_turn(services.store, services.clock, lifecycle), _GRACE_SEC
             ):
                 await lifecycle.unless_stopping(purge(services), _GRACE_SEC)
+                if services.config.search.enabled and not is_indexed:
+                    missing = reindex(services.store, missing=True)
+                    await lifecycle.unless_stopping(missing, _GRACE_SEC)
+                    is_indexed = True  # from now on every commit keeps it so
                 wait_sec = _EVERY_SEC
         except TimeoutError:
             await _end_lease(services.store, lifecycle)

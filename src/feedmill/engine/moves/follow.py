@@ -27,6 +27,7 @@ from feedmill.engine.moves.detect import (
     reason_against_move,
     recently_left_at,
 )
+from feedmill.engine.moves.find_lost import find_on_site, is_lost
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import validate_address
 from feedmill.engine.subscribe.host_queue import MAX_WAIT_SEC
@@ -62,6 +63,10 @@ async def apply_move(
     now, config = services.clock.now(), services.config.moves
     candidate = feed.move
     gone = is_gone(feed, now, config)
+    if is_lost(feed, now, config) and (candidate is None or candidate.source == "site"):
+        if candidate is not None and not _is_worth(candidate, now):
+            return None
+        return await _search_site(feed, services, ask, lane, now)
     if candidate is not None and _is_worth(candidate, now):
         named = candidate.last_seen_at == feed.last_fetch_at
         if gone or (
@@ -239,6 +244,40 @@ class _Following:
 
     def week_on(self, since: datetime | None = None) -> datetime:
         return (since or self.now) + timedelta(days=self.config.retry_days)
+
+
+async def _search_site(
+    feed: Feed, services: Services, ask: ProbeFunction, lane: Lane | None, now: datetime
+) -> MoveResult | None:
+    """Look for the feed on its site; adopt what is proven, propose the best of what is not."""
+    if feed.overrides.disable_autodiscovery:
+        return None
+    week = now + timedelta(days=services.config.moves.retry_days)
+    proposed: tuple[_Following, MoveResult] | None = None
+    for answer in await find_on_site(feed, services, ask):
+        candidate = _site_candidate(feed, answer.settled_url, now)
+        following = _Following(feed, candidate, services, ask, lane, now)
+        result = await following.object_to(candidate.url)
+        result = result or await following.weigh(answer, gone=True)
+        if result.outcome in ("moved", "merged"):
+            return result
+        proposed = proposed or (following, result)
+    if proposed is not None:  # the best one; weighing another has stored that
+        return await proposed[0].hold(proposed[1].reason, week, tried=True)
+    nothing = _site_candidate(feed, feed.site_url or feed.url, now)
+    await services.store.save_move_candidate(
+        feed.id,
+        replace(nothing, retry_at=week, reason="no-feed-found", sightings=0),
+        https_probed_at=feed.https_probed_at,
+    )
+    return None
+
+
+def _site_candidate(feed: Feed, url: str, now: datetime) -> MoveCandidate:
+    before = feed.move
+    if before is not None and before.url == url:
+        return replace(before, last_seen_at=now, sightings=before.sightings + 1)
+    return MoveCandidate(url=url, source="site", first_seen_at=now, last_seen_at=now)
 
 
 async def _try_https(

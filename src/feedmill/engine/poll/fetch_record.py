@@ -91,7 +91,7 @@ def begin_poll(traces: Traces, feed: Feed, scheduled_at: datetime, waited_sec: f
 def _add_schedule(trace: Trace, feed: Feed, scheduled_at: datetime, now_ns: int) -> None:
     trace.add(
         "schedule",
-        trace.starts[0],
+        trace.began_ns,
         now_ns,
         feedmill__reason=feed.reason,
         feedmill__interval_sec=feed.schedule.interval_sec,

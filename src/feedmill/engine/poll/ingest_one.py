@@ -1,20 +1,25 @@
 """Ingests one feed or one document outside the schedule: `ingest-one` of seed 003 and its counters."""
 
 from hashlib import sha256
+from typing import Final
 
 from msgspec.structs import replace
 
 from feedmill.engine.documents.raw_documents import keep_document
-from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
+from feedmill.engine.documents.read_document import NotAFeed, read_and_compare, reader_version
 from feedmill.engine.documents.unscheduled import commit_unscheduled, unscheduled
 from feedmill.engine.poll.fetch_record import with_reading
 from feedmill.engine.poll.refresh import refresh
+from feedmill.engine.run.refresh_report import report_entries
 from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.fetch import RawDocument
-from feedmill.model.identity import Added, Change, Changes, Revised
+from feedmill.model.identity import Added, Change
 from feedmill.model.refresh import Refresh
+from feedmill.observe.log import logger
+
+_LOG: Final = logger("engine")
 
 
 class Ingested(Value):
@@ -35,11 +40,13 @@ class Ingested(Value):
 
 
 async def ingest_feed(feed: Feed, services: Services) -> Ingested:
-    """Fetch a feed now and store its entries."""
+    """Fetch a feed now and store its entries; conditionally, unless they are to be read in another way."""
     now = services.clock.now()
-    result = await refresh(feed, scheduled_at=now, lane=None, services=services, forced=True)
+    forced = feed.reader_version != reader_version(services.config)
+    result = await refresh(feed, scheduled_at=now, lane=None, services=services, forced=forced)
     await services.store.commit(result)
-    if result.fetch.outcome == "same-body":
+    report_entries(_LOG, result)
+    if result.fetch.outcome in ("unchanged", "same-body"):
         known = len(await services.store.current_document(feed.id))
         return Ingested(parsed=known, skipped=known, outcome=result.fetch.outcome)
     return _counted(result)
@@ -76,6 +83,7 @@ async def ingest_document(document: RawDocument, feed: Feed, services: Services)
     after = replace(feed, **facts, last_success_at=now, last_result="fresh")
     result = unscheduled(after, fetch, read.changes, read.removed, blob=blob, whole=True)
     await commit_unscheduled(result, store)
+    report_entries(_LOG, result)
     return _counted(result)
 
 
@@ -90,18 +98,10 @@ def _counted(result: Refresh) -> Ingested:
         inserted=counts.added - duplicates,
         updated=counts.revised,
         skipped=counts.touched + counts.skipped + duplicates,
-        normalized_modified_count=_modified(changes),
+        normalized_modified_count=changes.modified_count,
         outcome=fetch.outcome,
     )
 
 
 def _is_duplicate(change: Change) -> bool:
     return isinstance(change, Added) and change.article == "duplicate"
-
-
-def _modified(changes: Changes) -> int:
-    return sum(
-        1
-        for change in changes.changes
-        if isinstance(change, Added | Revised) and change.seen.entry.modified
-    )

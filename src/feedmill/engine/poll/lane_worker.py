@@ -44,6 +44,7 @@ from feedmill.engine.documents.fetch_document import (
     probe_in_lane,
     probe_other_host,
 )
+from feedmill.engine.documents.unscheduled import commit_unscheduled
 from feedmill.engine.moves.detect import is_same_host
 from feedmill.engine.moves.follow import apply_move
 from feedmill.engine.poll.fetch_record import begin_poll
@@ -193,7 +194,7 @@ class LaneWorker:
         result = self._with_host_event(before, feed, result)
         with span("store") as storing:
             committed = await retry(
-                lambda: self.services.store.commit(self._redated(result, began)),
+                lambda: self._commit_once(self._redated(result, began)),
                 self.lease.backoff,
                 has_time=self.lease.is_leased,
             )
@@ -201,6 +202,18 @@ class LaneWorker:
         self.uncommitted.discard(feed.id)
         self.lifecycle.on_refresh(feed, result, committed)
         return not committed.fenced and not self._is_incident(outcome)
+
+    async def _commit_once(self, result: Refresh) -> Committed:
+        """Commit the run, unless it is committed already.
+
+        A feed has one fetch per instant (D26). When a ping or an archive page came at the very instant for which
+        the poll was scheduled, the poll is stored a moment later.
+        """
+        store = self.services.store
+        done = await store.commit(result)
+        if done.duplicate and await store.fetch(result.fetch.fetch_id) is None:
+            return await commit_unscheduled(result, store)
+        return done
 
     def _with_host_event(self, before: HostPace, feed: Feed, result: Refresh) -> Refresh:
         """The refresh with an event of the host, when this answer changed its state (D24)."""

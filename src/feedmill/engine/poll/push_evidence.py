@@ -2,11 +2,9 @@
 # Tested in tests/integration/engine/push/
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from feedmill.config import Config, PushConfig
-from feedmill.engine.documents.fetch_document import Answer
-from feedmill.engine.documents.read_document import ComparedDocument
 from feedmill.engine.ports.push import PushStore
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import Fresh
@@ -16,6 +14,10 @@ from feedmill.model.schedule import Decision, Outcome
 from feedmill.push.discovery import Announced, announced_push
 from feedmill.push.trust import counts_as_missed, is_trusted, live_subscription
 from feedmill.schedule.safety_poll import stretch_for_push
+
+if TYPE_CHECKING:  # their modules import the parsers, which the words about push do without
+    from feedmill.engine.documents.fetch_document import Answer
+    from feedmill.engine.documents.read_document import ComparedDocument
 
 SUBSCRIBE = "websub"  # kinds of jobs, see engine/jobs/registry.py
 HUB_DOUBTED = "websub-hub"
@@ -55,7 +57,7 @@ def with_safety_poll(
     return decision
 
 
-def announced_hubs(answer: Answer, read: ComparedDocument | None) -> Announced | None:
+def announced_hubs(answer: "Answer", read: "ComparedDocument | None") -> Announced | None:
     """The hubs of a document that was read: Link header first, then what it says itself."""
     if read is None or not isinstance(answer.verdict, Fresh):
         return None

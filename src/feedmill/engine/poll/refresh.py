@@ -33,6 +33,7 @@ from feedmill.engine.documents.read_document import (
     NotAFeed,
     SameBody,
     classify_non_feed,
+    off_loop,
     read_and_compare,
     reader_version,
 )
@@ -89,7 +90,7 @@ async def refresh(
     `forced` asks unconditionally. `charged=False` is for the canary of a failing host: a
     failure is recorded, but not held against the feed (D24). `late_sec` is how long the poll
     waited for its lane. NotSentError when the request has not left by `send_before` on the
-    monotonic clock. A large document waits for its `memory` before it is read.
+    monotonic clock. A large document waits for its `memory` while it arrives and before it is read.
     """
     answer = await fetch_and_judge(
         feed.url,
@@ -101,6 +102,7 @@ async def refresh(
         validators=validators_to_send(feed.validators, feed.same_bodies, feed.validator_use),
         forced=forced,
         send_before=send_before,
+        room=memory,
     )
     if memory is not None and answer.document is not None:
         await memory.take_for(len(answer.document.body))
@@ -137,12 +139,14 @@ async def read_answer(
 ) -> Refresh:
     """Everything that follows from an answer that came for the feed; the caller commits it."""
     body = answer.document.body if answer.document is not None else b""
+    is_large = len(body) > services.config.run.parse_in_thread_bytes
+    digest = await off_loop(lambda: sha256(body).hexdigest(), is_large=is_large)
     fetch = record_fetch(
         feed,
         answer,
         fetch_id=services.clock.new_id(),
         scheduled_at=scheduled_at,
-        body_sha256=sha256(body).hexdigest() if body else None,
+        body_sha256=digest if body else None,
     )
     blob = await _keep(body, fetch, feed, services)
     reading = await _read(answer, fetch.body_sha256, feed, services)
@@ -179,7 +183,7 @@ async def _keep(body: bytes, fetch: FetchRecord, feed: Feed, services: Services)
 async def _read(answer: Answer, digest: str | None, feed: Feed, services: Services) -> Reading:
     verdict, config = answer.verdict, services.config
     if isinstance(verdict, Failed) and verdict.reason == "not-a-feed":
-        return classify_non_feed(verdict.document, config)
+        return await classify_non_feed(verdict.document, config)
     if not isinstance(verdict, Fresh):
         return None
     if digest == feed.body_sha256 and feed.reader_version == reader_version(config):

@@ -29,12 +29,23 @@ class EntryStore(Protocol):
         self, where: EntryFilter, *, after: str | None = None, limit: int = 100
     ) -> Page[bytes]: ...
     async def entry(self, entry_uid: str) -> StoredEntry | None: ...
+    async def entries_by_uid(self, entry_uids: Sequence[str]) -> dict[str, StoredEntry]: ...
     async def revisions(self, entry_uid: str) -> tuple[Revision, ...]: ...
     async def article_page(
         self, *, after: str | None = None, limit: int = 100
     ) -> Page[StoredArticle]: ...
     async def duplicates(self, entry_uid: str) -> tuple[StoredEntry, ...]: ...  # of other feeds
     async def count_duplicates(self, article_hashes: Sequence[str]) -> dict[str, int]: ...
+
+
+class SearchStore(Protocol):
+    """The search index, which commits keep up to date."""
+
+    async def index_entries(
+        self, after: int, limit: int, *, missing: bool = False
+    ) -> tuple[int, int]: ...  # how many were indexed anew, and the number of the last
+    async def count_unindexed(self) -> int: ...  # entries that are missing
+    async def rebuild_search_index(self) -> None: ...  # from the tokens that are kept
 
 
 class FetchStore(Protocol):

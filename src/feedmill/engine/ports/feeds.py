@@ -11,6 +11,7 @@ from feedmill.model.feed import (
     ImportedOutline,
     Lane,
     MergeCounts,
+    MergedFeed,
     Move,
     MoveCandidate,
     NewFeed,
@@ -60,6 +61,11 @@ class MoveStore(Protocol):
         https_probed_at: datetime | None,
         events: Sequence[NewEvent] = (),
     ) -> None: ...
+    async def hide_merged(
+        self, feed_id: str, into_id: str, *, at: datetime, events: Sequence[NewEvent] = ()
+    ) -> bool: ...  # a merge that can be undone: not listed, not polled; its addresses lead there
+    async def show_merged(self, feed_id: str, events: Sequence[NewEvent] = ()) -> bool: ...
+    async def merged_feeds(self) -> tuple[MergedFeed, ...]: ...  # the last one first
     async def merge_feeds(
         self,
         loser_id: str,

@@ -1,16 +1,30 @@
 """Port: HTTP requests through guard, limits and decoders."""
 # Tested in tests/contracts/
 
+from collections.abc import Callable
 from typing import Protocol
 
 from feedmill.model.fetch import FetchPlan, Headers, Post, RawResponse
+
+
+class BodyRoom(Protocol):
+    """Memory for a body while it arrives; a transfer without room is paused."""
+
+    # False: not now; `go_on` is called when it may
+    def may_grow(self, octets: int, go_on: Callable[[], None]) -> bool: ...
+    def stop_waiting(self) -> None: ...  # the transfer has ended
 
 
 class Fetcher(Protocol):
     """One GET; every failure is a RawResponse with its reason, never an exception."""
 
     async def fetch(
-        self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
+        self,
+        plan: FetchPlan,
+        *,
+        verify_tls: bool = True,
+        proxy: str | None = None,
+        room: BodyRoom | None = None,  # for a large body
     ) -> RawResponse: ...
 
     async def post(self, post: Post) -> RawResponse: ...  # a redirect is not followed
@@ -37,5 +51,5 @@ class Downloader(Protocol):
         *,
         verify_tls: bool = True,
         proxy: str | None = None,
-        bytes_per_sec: int = 0,  # 0: no limit
+        bytes_per_sec: int = 0,  # of all downloads under way together; 0: no limit
     ) -> RawResponse: ...

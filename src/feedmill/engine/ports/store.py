@@ -5,8 +5,15 @@ from typing import Protocol
 
 from feedmill.engine.ports.blobs import RawIndex
 from feedmill.engine.ports.clusters import ClusterStore
-from feedmill.engine.ports.entries import ArrivalStore, CommitStore, EntryStore, FetchStore
+from feedmill.engine.ports.entries import (
+    ArrivalStore,
+    CommitStore,
+    EntryStore,
+    FetchStore,
+    SearchStore,
+)
 from feedmill.engine.ports.events import EventLog, WebhookStore
+from feedmill.engine.ports.exports import ExportStore
 from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore
 from feedmill.engine.ports.figures import FigureStore
 from feedmill.engine.ports.full_texts import FullTextStore
@@ -33,7 +40,9 @@ class Store(
     CommitStore,
     ArrivalStore,
     EntryStore,
+    SearchStore,
     FetchStore,
+    ExportStore,
     FigureStore,
     EventLog,
     RawIndex,

@@ -11,6 +11,7 @@ from feedmill.engine.ports.events import EventLog, WebhookStore
 from feedmill.engine.ports.figures import FigureStore
 from feedmill.engine.ports.jobs import JobStore
 from feedmill.engine.ports.maintenance import MaintenanceStore
+from feedmill.engine.ports.media import MediaStore
 from feedmill.engine.ports.schedule import HostStore, ScheduleStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import FeedmillError
@@ -23,6 +24,9 @@ _COUNTS_EVERY_SEC: Final = 60.0
 _MOST_HOSTS: Final = 1_000
 _TITLE_CHARS: Final = 80
 _STATES: Final = FeedCounts.__struct_fields__
+_KINDS: Final = (
+    "feeds", "paused", "entries", "articles", "blobs", "media", "fulltexts", "clusters",
+)  # fmt: skip
 _FIGURES: Final = (
     "entries_new", "polls", "bytes_in", "bytes_saved", "failed", "interval_sec", "ewma_sec",
 )  # fmt: skip
@@ -36,6 +40,7 @@ class GaugedStore(
     FigureStore,
     MaintenanceStore,
     JobStore,
+    MediaStore,
     Protocol,
 ):
     """What is counted."""
@@ -76,8 +81,11 @@ async def run_counters(
 
     async def update() -> None:
         counts = await store.counts()
-        for name in ("feeds", "paused", "entries", "articles", "blobs"):
+        for name in _KINDS:
             metrics.stored.labels(name).set(counts[name])
+        usage = await store.media_usage()
+        metrics.media_bytes.labels("kept").set(usage.size_bytes)
+        metrics.media_bytes.labels("reserved").set(usage.reserved_bytes)
         metrics.last_seq.set(await store.last_seq())
         metrics.jobs.clear()  # a kind without jobs has no line
         for count in await store.job_counts():

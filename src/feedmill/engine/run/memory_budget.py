@@ -1,76 +1,95 @@
-"""Memory budget over all lanes of a process: large documents are read one after the other (D40).
+"""Memory budget over all lanes of a process, and the part of its time that large documents get (D40).
 
-A document takes many times its size while it is parsed, compared and committed. Small ones never wait; the
-large ones of all lanes share one budget, in the order of their arrival.
+A body of more than 512 KB counts from its arrival to its commit. A quarter of the budget is for the octets of such bodies; the
+rest is for the one that is being read, which takes many times its size. What does not fit waits, in the order of arrival: a
+transfer is paused, a document is not read yet; the oldest transfer always goes on. Large documents are read one at a time, and
+when other polls were under way meanwhile, the next one waits twice as long as the process worked for it: threads of Python share
+one processor, so that large documents, of however many publishers, take a third of it at most. Small bodies never wait and do not
+count.
 """
 
 import asyncio
-from collections import deque
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
 SMALL_BYTES: Final = 512 * 1024  # a body up to this size never waits and does not count
-COST_FACTOR: Final = 12  # memory of a parsed, compared and committed document per octet of its body
+REST_FACTOR: Final = 2.0  # how long the next large document waits, by the work for the last one
 
 
 class MemoryBudget:
-    """So many bytes for the documents that are being read."""
+    """The large bodies that are held now, and the turn to read one."""
 
     def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self.used_bytes = 0
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self.small_polls = 0  # that ended so far
+        self.turn = asyncio.Lock()
+        self._max_body_bytes = max_bytes // 4
+        self._bodies: dict[MemoryShare, int] = {}  # the oldest first
+        self._paused: dict[MemoryShare, Callable[[], None]] = {}
 
     def share(self) -> "MemoryShare":
         """A share for one poll; what it takes is given back at the end of its block."""
         return MemoryShare(self)
 
-    async def take(self, cost: int) -> None:
-        """Wait until so much is free; one that is larger than the whole budget is alone."""
-        if not self._waiting and self._fits(cost):
-            self.used_bytes += cost
+    @property
+    def body_bytes(self) -> int:
+        """Octets of the large bodies that are held now."""
+        return sum(self._bodies.values())
+
+    def may_hold(self, share: "MemoryShare", octets: int, go_on: Callable[[], None]) -> bool:
+        """Whether a body may be as large; if not, `go_on` is called when it may."""
+        if not self._has_room(share, octets):
+            self._paused[share] = go_on
+            return False
+        self._bodies[share] = octets
+        return True
+
+    def stop_waiting(self, share: "MemoryShare") -> None:
+        """Forget a transfer that was paused and has ended."""
+        self._paused.pop(share, None)
+
+    def drop_body(self, share: "MemoryShare") -> None:
+        """Give back what a body took; the next transfers go on."""
+        self._paused.pop(share, None)
+        if self._bodies.pop(share, None) is None:
             return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((cost, turn))
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.give_back(cost)
-            else:
-                self._waiting.remove((cost, turn))
-                self._admit()
-            raise
+        for waiting, go_on in list(self._paused.items()):
+            if not self._has_room(waiting, self._bodies.get(waiting, SMALL_BYTES) + SMALL_BYTES):
+                break
+            if self._paused.pop(waiting, None) is not None:
+                go_on()
 
-    def give_back(self, cost: int) -> None:
-        """Let the next ones in."""
-        self.used_bytes -= cost
-        self._admit()
-
-    def _admit(self) -> None:
-        while self._waiting and self._fits(self._waiting[0][0]):
-            cost, turn = self._waiting.popleft()
-            if not turn.done():
-                self.used_bytes += cost
-                turn.set_result(None)
-
-    def _fits(self, cost: int) -> bool:
-        return not self.used_bytes or self.used_bytes + cost <= self._max_bytes
+    def _has_room(self, share: "MemoryShare", octets: int) -> bool:
+        if next(iter(self._bodies), share) is share:
+            return True
+        return self.body_bytes - self._bodies.get(share, 0) + octets <= self._max_body_bytes
 
 
 class MemoryShare:
-    """What one poll holds of the budget."""
+    """What one poll holds of the budget; the `BodyRoom` of its request."""
 
     def __init__(self, budget: MemoryBudget) -> None:
         self._budget = budget
-        self._cost = 0
+        # When the poll got the turn to read a large document: by the clock, and by the processor's. On a
+        # machine with other work the time that passes is not the time that was taken from other polls.
+        self._began: tuple[float, float] | None = None
+        self._small_polls = 0
+
+    def may_grow(self, octets: int, go_on: Callable[[], None]) -> bool:
+        """Whether the body may have so many octets now; if not, `go_on` is called when it may."""
+        return octets <= SMALL_BYTES or self._budget.may_hold(self, octets, go_on)
+
+    def stop_waiting(self) -> None:
+        """Say that the transfer has ended."""
+        self._budget.stop_waiting(self)
 
     async def take_for(self, body_bytes: int) -> None:
         """Wait until a body of this size may be read."""
-        if body_bytes > SMALL_BYTES and not self._cost:
-            cost = body_bytes * COST_FACTOR
-            await self._budget.take(cost)
-            self._cost = cost
+        if body_bytes > SMALL_BYTES and self._began is None:
+            await self._budget.turn.acquire()
+            self._began = asyncio.get_running_loop().time(), time.process_time()
+            self._small_polls = self._budget.small_polls
 
     async def __aenter__(self) -> Self:
         return self
@@ -81,6 +100,15 @@ class MemoryShare:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._cost:
-            self._budget.give_back(self._cost)
-            self._cost = 0
+        budget, began, self._began = self._budget, self._began, None
+        try:
+            budget.drop_body(self)
+        finally:  # a turn that is not given back would keep every large document waiting for ever
+            if began is None:
+                budget.small_polls += 1
+            elif self._small_polls == budget.small_polls:  # it kept no other poll waiting
+                budget.turn.release()
+            else:
+                loop = asyncio.get_running_loop()
+                passed, worked = loop.time() - began[0], time.process_time() - began[1]
+                loop.call_later(min(passed, worked) * REST_FACTOR, budget.turn.release)

@@ -1,7 +1,8 @@
 """Logs one line and counts the metrics for each refresh, delivery and store error (002 §4.9)."""
 # Tested in tests/unit/engine/run/
 
-from typing import Any, get_args
+import collections
+from typing import Final, get_args
 
 from prometheus_client import Counter
 
@@ -9,15 +10,48 @@ from feedmill.errors import FeedmillError
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES, fault_of
 from feedmill.fetch.figures import lag_of, payload_class
 from feedmill.fetch.guard import printable_url
+from feedmill.model.entry import SUSPICIOUS
 from feedmill.model.event import Relayed
 from feedmill.model.feed import Feed
 from feedmill.model.figures import PayloadClass
+from feedmill.model.identity import Added
 from feedmill.model.job import Job, JobRunRecord
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.webhook import Delivery
+from feedmill.observe.log import Logger, logger
 from feedmill.observe.metrics import Metrics
 
-_WARNING, _INFO = 30, 20
+_WARNING, _INFO, _DEBUG = 30, 20, 10
+_SECURITY: Final = logger("security")
+
+
+def report_entries(log: Logger, result: Refresh) -> None:
+    """One debug line per entry that came in or changed, and one line about suspicious content (003 §3, §8).
+
+    Counts and kinds, never a text.
+    """
+    written = () if result.changes is None else result.changes.written
+    if written and log.is_enabled_for(_DEBUG):
+        for change in written:
+            log.debug(
+                "entry",
+                feed_id=result.feed.id,
+                entry_uid=change.entry_uid if isinstance(change, Added) else change.known.entry_uid,
+                change="new" if isinstance(change, Added) else "updated",
+                modified_fields=len(change.seen.entry.modified),
+                findings=len(change.seen.entry.findings),
+            )
+    kinds = [{f.code for f in one.seen.entry.findings} & SUSPICIOUS for one in written]
+    counts = collections.Counter(code for codes in kinds for code in codes)
+    if counts:
+        _SECURITY.info(
+            "suspicious content",
+            feed_id=result.feed.id,
+            url=printable_url(result.feed.url),
+            fetch_id=result.fetch.fetch_id,
+            entries=sum(map(bool, kinds)),
+            **{code.replace("-", "_"): count for code, count in sorted(counts.items())},
+        )
 
 
 class RefreshReport:
@@ -26,8 +60,8 @@ class RefreshReport:
     A feed that fails is a warning, unless the failures are `shown` on the terminal anyway.
     """
 
-    def __init__(self, log: Any, metrics: Metrics, *, shown: bool = False) -> None:  # noqa: ANN401
-        self.log = log.bind()  # bound once, not at every line
+    def __init__(self, log: Logger, metrics: Metrics, *, shown: bool = False) -> None:
+        self.log = log
         self.metrics = metrics
         self._counters: dict[tuple[Counter, tuple[str, ...]], Counter] = {}
         payloads = (*get_args(PayloadClass), "failed")
@@ -44,6 +78,7 @@ class RefreshReport:
         for event in result.events:
             if event.type == "host.state":
                 self.metrics.host_states.labels(event.data["after"]).inc()
+        report_entries(self.log, result)
         level = _INFO if result.fetch.outcome in SUCCESSFUL_OUTCOMES else self.failure_level
         if self.log.is_enabled_for(level):
             self._say(level, before, result, committed)

@@ -2,7 +2,7 @@
 # Tested in tests/unit/engine/run/
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from feedmill.config import Config
 from feedmill.engine.ports.blobs import Blobs
@@ -15,6 +15,9 @@ from feedmill.engine.run.memory_budget import MemoryBudget
 from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
 from feedmill.model.webhook import TopicContent
 from feedmill.observe.traces import Traces
+
+if TYPE_CHECKING:  # commands that only read do not load it
+    from feedmill.canonicalise.discovery.platforms import PlatformRules
 
 ScreenFunction = Callable[
     [Sequence[ScreenText], TopicSet, LiveScreenMethod], Awaitable[Sequence[Screening]]
@@ -39,3 +42,4 @@ class Services(NamedTuple):
     downloader: Downloader | None = None  # of such files
     render_topic: RenderTopic | None = None  # for subscribers of our hub
     memory: MemoryBudget | None = None  # None: no limit
+    rules: "PlatformRules | None" = None  # of platforms, with a user's own; None: the shipped ones

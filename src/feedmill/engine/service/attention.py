@@ -8,6 +8,7 @@ from urllib.parse import quote
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import health_in_brief
 from feedmill.engine.service.hosts import host_in_words, list_hosts
+from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.page import FeedFilter
 from feedmill.push.trust import hub_in_words, never_pushes
@@ -140,7 +141,7 @@ async def _feeds(services: Services) -> list[Attention]:
     found = [
         Attention(
             kind="theirs",
-            subject=feed.title or feed.url,
+            subject=feed.title or mask_address(feed.url),
             words=health_in_brief(feed),
             path=f"/console/feeds/{feed.id}",
             since=feed.last_success_at,

@@ -137,7 +137,7 @@ async def _sources(
                 feed_id=feed_id,
                 url=mask_address(feed.url),
                 title=feed.title,
-                site_url=feed.site_url,
+                site_url=feed.site_url and mask_address(feed.site_url),
             )
     return sources
 

@@ -1,5 +1,5 @@
 """Positions of readers in the event log, for every interface: list and drop."""
-# Tested in tests/integration/interfaces/cli/commands/test_cursors.py
+# Tested in tests/integration/interfaces/cli/commands/servers/test_cursors.py
 
 from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError

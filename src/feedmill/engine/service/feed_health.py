@@ -2,7 +2,7 @@
 
 import asyncio
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
@@ -10,11 +10,14 @@ from feedmill.engine.service.hosts import hold_in_words
 from feedmill.engine.service.push import effects_in_words
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.identify.volatile import volatile_levels
+from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed, FetchRecord
-from feedmill.parse.xml.tree import XmlFault, first_xml_fault
 from feedmill.publish.shapes import HealthKind, HealthShape
 from feedmill.publish.to_shapes import attempt_shape, to_utc
 from feedmill.schedule.explain import duration_in_words, instant_in_words
+
+if TYPE_CHECKING:
+    from feedmill.parse.xml.tree import XmlFault
 
 _HISTORY: Final = 100  # fetches that are looked at to find the beginning of a row of failures
 _SHOWN: Final = 10
@@ -90,7 +93,7 @@ async def describe_health(feed: Feed, services: Services) -> HealthShape:
     budget = services.config.schedule.error_budget
     return HealthShape(
         feed_id=feed.id,
-        url=feed.url,
+        url=mask_address(feed.url),
         health=feed.schedule.health,
         kind=kind,
         paused=feed.paused,
@@ -160,13 +163,15 @@ def _since(fetches: tuple[FetchRecord, ...]) -> datetime | None:
     return began
 
 
-async def _flaw(fetch: FetchRecord, services: Services) -> XmlFault | None:
+async def _flaw(fetch: FetchRecord, services: Services) -> "XmlFault | None":
     """Where the document of the last poll is broken, when it is and when it is still kept."""
     if fetch.outcome != "malformed" and not _BROKEN & set(fetch.repairs):
         return None
     document = await load_document(fetch, services.store, services.blobs)
     if document is None:
         return None
+    from feedmill.parse.xml.tree import first_xml_fault  # noqa: PLC0415  # with it lxml
+
     return await asyncio.to_thread(first_xml_fault, document, services.config.parse)
 
 
@@ -174,7 +179,7 @@ def _words(
     feed: Feed,
     kind: HealthKind,
     since: datetime | None,
-    flaw: XmlFault | None,
+    flaw: "XmlFault | None",
     now: datetime,
     hold: str | None,
 ) -> tuple[str, ...]:

@@ -1,17 +1,21 @@
-"""Finds feeds by what a person types: an id, the start of an id, an address or a title."""
+"""Finds feeds by what a person types: an id, the start or the end of an id, an address or a title."""
 # Tested in tests/integration/interfaces/cli/test_feed_name_lookup.py
 
+from collections.abc import AsyncIterator
+from typing import Final
+
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.queries import iterate_feeds
 from feedmill.errors import NotFoundError, UsageError
 from feedmill.model.feed import Feed
 
+_PAGE_ITEMS: Final = 1_000
+
 
 async def resolve_feed(name: str, services: Services) -> Feed:
-    """The feed with this id, start of an id, address, alias or title."""
+    """The feed with this id, start or end of an id, address, alias or title."""
     feed = await services.store.feed(name) or await services.store.find_feed((name,))
     if feed is None and name.strip():  # an empty name is how every id begins
-        feed = await _find_by_prefix(name, services)
+        feed = await _find_by_part(name, services)
     if feed is None:
         message = f"there is no feed {name!r}"
         raise NotFoundError(message, "`feedmill list` lists them")
@@ -24,17 +28,31 @@ async def resolve_feeds(names: tuple[str, ...], services: Services) -> list[Feed
     return list({feed.id: feed for feed in found}.values())
 
 
+async def iterate_feeds(services: Services, tag: str | None = None) -> AsyncIterator[Feed]:
+    """All subscriptions, page by page."""
+    after: str | None = None
+    while True:
+        page = await services.store.feeds(tag=tag, after=after, limit=_PAGE_ITEMS)
+        for feed in page.items:
+            yield feed
+        if page.next is None:
+            return
+        after = page.next
+
+
 async def all_feeds(services: Services, tag: str | None = None) -> list[Feed]:
     """Every subscription, or those with a tag."""
     return [feed async for feed in iterate_feeds(services, tag)]
 
 
-async def _find_by_prefix(name: str, services: Services) -> Feed | None:
+async def _find_by_part(name: str, services: Services) -> Feed | None:
     wanted = name.casefold()
     found = [
         feed
         async for feed in iterate_feeds(services)
-        if feed.id.startswith(wanted) or (feed.title or "").casefold() == wanted
+        if feed.id.startswith(wanted)
+        or feed.id.endswith(wanted)
+        or (feed.title or "").casefold() == wanted
     ]
     if len(found) > 1:
         message = f"{name!r} matches {len(found)} feeds; use more of the id"

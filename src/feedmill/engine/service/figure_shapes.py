@@ -6,6 +6,7 @@ from msgspec.structs import asdict
 
 from feedmill.fetch.fault import fault_of
 from feedmill.fetch.figures import quantile_ms
+from feedmill.model.addresses import mask_address
 from feedmill.model.figures import (
     FailureCount,
     FeedRank,
@@ -78,7 +79,8 @@ def latency_shapes(totals: Totals) -> tuple[LatencyShape, ...]:
 
 def rank_shape(rank: FeedRank) -> RankShape:
     """A feed of a top list."""
-    return RankShape(**{**asdict(rank), "figures": figures_shape(rank.figures)})
+    shown = {"url": mask_address(rank.url), "figures": figures_shape(rank.figures)}
+    return RankShape(**{**asdict(rank), **shown})
 
 
 def _rate(part: float, whole: float) -> float | None:

@@ -82,7 +82,9 @@ def host_in_words(host: HostShape) -> str:
         held = f", and {waiting}" if host.held else ""
         said.append(f"left alone until {instant_in_words(host.until)}{held}")
     if host.limited_urls:
-        said.append(f"{host.limited_urls:,} addresses with a pause of their own")
+        one = "1 address with a pause of its own"
+        many = f"{host.limited_urls:,} addresses with a pause of their own"
+        said.append(one if host.limited_urls == 1 else many)
     gap = duration_in_words(host.gap_sec) if host.gap_sec >= 1 else f"{host.gap_sec * 1000:.0f} ms"
     slow = f", {host.slow_down:.1f} times the usual" if host.slow_down > _SLOWED else ""
     said.append(f"{gap} between requests{slow}")

@@ -2,8 +2,8 @@
 # Tested in tests/integration/engine/jobs/
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.queries import clamp_limit
-from feedmill.errors import ConflictError, NotFoundError, UsageError
+from feedmill.engine.service.queries import clamp_limit, one_of
+from feedmill.errors import ConflictError, NotFoundError
 from feedmill.fetch.guard import printable_url
 from feedmill.model.job import JOB_STATES, Job, JobFilter
 from feedmill.publish.cursors import read_cursor, write_cursor
@@ -20,11 +20,9 @@ async def list_jobs(
     limit: int | None = None,
 ) -> JobPage:
     """Jobs, the newest first."""
-    if state is not None and state not in JOB_STATES:
-        message = f"{state!r} is not a state of a job; use one of: {', '.join(JOB_STATES)}"
-        raise UsageError(message)
+    wanted = one_of(state, JOB_STATES, "state of a job")
     page = await services.store.jobs(
-        JobFilter(kind=kind, state=state, feed_id=feed_id),
+        JobFilter(kind=kind, state=wanted, feed_id=feed_id),
         after=read_cursor("jobs", cursor),
         limit=clamp_limit(limit),
     )

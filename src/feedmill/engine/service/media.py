@@ -7,8 +7,8 @@ from typing import Final
 
 from feedmill.engine.documents.media import media_of, sweep_media, tidy_media
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.queries import clamp_limit, require_feed
-from feedmill.errors import ConflictError, NotFoundError, UsageError
+from feedmill.engine.service.queries import clamp_limit, one_of, require_feed
+from feedmill.errors import ConflictError, NotFoundError
 from feedmill.media.select import rules_of, select_job
 from feedmill.model.base import Value
 from feedmill.model.media import MEDIA_STATES, MediaFilter, MediaItem
@@ -36,11 +36,9 @@ async def list_media(
     limit: int | None = None,
 ) -> MediaPage:
     """Files of entries, those that were wanted last first."""
-    if state is not None and state not in MEDIA_STATES:
-        message = f"{state!r} is not a state of a file; use one of: {', '.join(MEDIA_STATES)}"
-        raise UsageError(message)
+    wanted = one_of(state, MEDIA_STATES, "state of a file")
     page = await services.store.media_items(
-        MediaFilter(feed_id=feed_id, entry_uid=entry_uid, state=state),
+        MediaFilter(feed_id=feed_id, entry_uid=entry_uid, state=wanted),
         after=read_cursor("media", cursor),
         limit=clamp_limit(limit),
     )

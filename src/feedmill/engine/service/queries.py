@@ -6,8 +6,8 @@ Cursors go out opaque and come back checked.
 """
 # Tested in tests/integration/interfaces/rest/
 
-from collections.abc import AsyncIterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -19,6 +19,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import describe_health
 from feedmill.engine.service.hosts import hold_in_words
 from feedmill.engine.service.push import unsubscribe_feed
+from feedmill.engine.service.search import check_searchable, with_highlights
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
 from feedmill.media.select import rules_of, select_job, wants_media
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
@@ -46,7 +47,7 @@ from feedmill.publish.shapes import (
     Refetch,
     RevisionPage,
 )
-from feedmill.publish.to_shapes import decision_shape, feed_detail, feed_shape, to_utc
+from feedmill.publish.to_shapes import decision_shape, feed_detail, feed_shape, fetch_shape, to_utc
 from feedmill.schedule.explain import explain_decision
 
 MAX_PAGE_ITEMS: Final = 1_000  # items of a page
@@ -73,9 +74,23 @@ class RawContent(NamedTuple):
         return RawDocument(body=self.body, url=fetch.final_url, content_type=fetch.content_type)
 
 
+W = TypeVar("W", bound=str)
+
+
 def clamp_limit(limit: int | None) -> int:
     """How many items a page has: what was asked for, within 1 and 1,000."""
     return DEFAULT_PAGE_ITEMS if limit is None else min(max(limit, 1), MAX_PAGE_ITEMS)
+
+
+def one_of(given: str | None, choices: Sequence[W], what: str) -> W | None:
+    """The choice of that word, None for none; UsageError for another word."""
+    if given is None:
+        return None
+    for one in choices:
+        if one == given:
+            return one
+    message = f"{given!r} is not a {what}; use one of: {', '.join(choices)}"
+    raise UsageError(message)
 
 
 # feeds
@@ -179,17 +194,26 @@ async def health(feed_id: str, services: Services) -> HealthShape:
 async def entries(
     where: EntryFilter, services: Services, *, cursor: str | None = None, limit: int | None = None
 ) -> EntryPage:
-    """Entries that the filter lets through, the latest arrivals first."""
+    """Entries that the filter lets through, in its order; those of a search with what it found."""
+    if where.query is not None:
+        check_searchable(services)
     page = await services.store.entries(
         where, after=read_cursor("entries", cursor), limit=clamp_limit(limit)
     )
-    return EntryPage(items=page.items, next=write_cursor("entries", page.next))
+    items = page.items
+    if where.query is not None:
+        items = await with_highlights(items, where.query, services)
+    return EntryPage(items=items, next=write_cursor("entries", page.next))
 
 
 async def entry_texts(
     where: EntryFilter, services: Services, *, cursor: str | None = None, limit: int | None = None
 ) -> EntryTexts:
     """The same for an interface that returns JSON: every entry is encoded already."""
+    if where.query is not None:
+        found = await entries(where, services, cursor=cursor, limit=limit)
+        texts = tuple(msgspec.Raw(msgspec.json.encode(one)) for one in found.items)
+        return EntryTexts(items=texts, next=found.next)
     page = await services.store.entry_texts(
         where, after=read_cursor("entries", cursor), limit=clamp_limit(limit)
     )
@@ -241,7 +265,7 @@ async def entry_raw(entry_uid: str, services: Services) -> RawContent:
 
 async def raw(fetch_id: str, services: Services) -> RawContent:
     """The exact bytes that a fetch brought, with its headers."""
-    found = await fetch(fetch_id, services)
+    found = await _fetch(fetch_id, services)
     if found.body_sha256 is None:
         message = f"the fetch {fetch_id} brought no document ({found.outcome})"
         raise NotFoundError(message)
@@ -254,6 +278,10 @@ async def raw(fetch_id: str, services: Services) -> RawContent:
 
 async def fetch(fetch_id: str, services: Services) -> FetchShape:
     """One poll with its headers in order; credentials were never kept."""
+    return fetch_shape(await _fetch(fetch_id, services), services.config.blobs.url)
+
+
+async def _fetch(fetch_id: str, services: Services) -> FetchRecord:
     found = await services.store.fetch(fetch_id)
     if found is None:
         message = f"there is no fetch {fetch_id[:200]!r}"
@@ -329,18 +357,6 @@ def _beyond_end(after: int, last: int) -> ConflictError:
 
 
 # lists, and everything else
-
-
-async def iterate_feeds(services: Services, tag: str | None = None) -> AsyncIterator[Feed]:
-    """All subscriptions, page by page."""
-    after: str | None = None
-    while True:
-        page = await services.store.feeds(tag=tag, after=after, limit=MAX_PAGE_ITEMS)
-        for feed in page.items:
-            yield feed
-        if page.next is None:
-            return
-        after = page.next
 
 
 async def ready(services: Services) -> Ready:

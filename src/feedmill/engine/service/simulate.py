@@ -17,6 +17,7 @@ from feedmill.config import ScheduleConfig
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds
 from feedmill.errors import UsageError
+from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.schedule import StoredArrival
@@ -258,7 +259,7 @@ def _result(pasts: Sequence[SimulatedPast], config: ScheduleConfig) -> Simulatio
             _figures(config.policy, summarise(one.candidate for one in pasts)),
         ),
         items=tuple(
-            _item(one.feed.title or one.feed.url, one.candidate, one.recorded)
+            _item(one.feed.title or mask_address(one.feed.url), one.candidate, one.recorded)
             for one in pasts[:_SHOWN]
         ),
         decisions=sum(one.decisions for one in pasts),
@@ -269,7 +270,7 @@ def _result(pasts: Sequence[SimulatedPast], config: ScheduleConfig) -> Simulatio
     (only,) = pasts
     return SimulationResult(
         shape=shape,
-        title=only.feed.title or only.feed.url,
+        title=only.feed.title or mask_address(only.feed.url),
         series=only.series,
         timelines=(
             Timeline(policy="recorded", polls=only.recorded.polls),

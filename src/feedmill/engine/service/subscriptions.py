@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from feedmill.engine.poll.refresh import keep_first_fetch
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.queries import check_intervals, iterate_feeds
+from feedmill.engine.service.feed_lookup import iterate_feeds
+from feedmill.engine.service.queries import check_intervals
 from feedmill.engine.subscribe.add_feed import Subscribed, subscribe_unchecked, validate_address
 from feedmill.engine.subscribe.canonicalise import canonicalise_with
 from feedmill.engine.subscribe.import_list import ADDED, EXISTING, import_outlines
@@ -24,7 +25,15 @@ from feedmill.fetch.guard import printable_url
 from feedmill.model.addresses import mask_address
 from feedmill.model.canonical import NotCanonical
 from feedmill.model.feed import FeedOverrides
-from feedmill.publish.shapes import AddedFeed, CanonicalShape, FeedWish, Imported, NotImported
+from feedmill.publish.shapes import (
+    AddedFeed,
+    CanonicalShape,
+    DiscoveredShape,
+    DiscoverWish,
+    FeedWish,
+    Imported,
+    NotImported,
+)
 from feedmill.publish.to_shapes import added_feed
 
 
@@ -64,12 +73,20 @@ async def canonicalize(
     url: str, services: Services, subscriber: Subscriber | None = None
 ) -> CanonicalShape:
     """The one right address of the feed at an address, fetched and proven; nothing is stored."""
-    target = validate_address(url, services.config.fetch.allow_cidrs)
+    target = validate_address(url, services.config.fetch.allow_cidrs, services.rules)
     subscriber = subscriber or open_subscriber(services)
     found = await canonicalise_with(subscriber.prober().probe, target.url, subscriber.options)
     if isinstance(found, NotCanonical):
         raise no_feed_error(target.url, found)
     return replace(found, existing=None)
+
+
+async def discover(
+    wish: DiscoverWish, services: Services, subscriber: Subscriber | None = None
+) -> DiscoveredShape:
+    """Every feed that an address leads to, what was tried and what it cost; nothing is stored."""
+    subscriber = subscriber or open_subscriber(services)
+    return await subscriber.discover(wish.url, budget=wish.budget)
 
 
 async def import_list(data: bytes, services: Services, *, tags: Sequence[str] = ()) -> Imported:
@@ -93,7 +110,12 @@ async def import_list(data: bytes, services: Services, *, tags: Sequence[str] = 
 async def export_opml(services: Services, *, tag: str | None = None) -> bytes:
     """All subscriptions as OPML 2.0; without credentials, and with *** for tokens in addresses."""
     outlines = [
-        Outline(url=mask_address(feed.url), title=feed.title, site=feed.site_url, tags=feed.tags)
+        Outline(
+            url=mask_address(feed.url),
+            title=feed.title,
+            site=feed.site_url and mask_address(feed.site_url),
+            tags=feed.tags,
+        )
         async for feed in iterate_feeds(services, tag)
     ]
     return write_opml(outlines)
@@ -112,6 +134,7 @@ async def _subscribe(
         tags=wish.tags,
         overrides=own,
         choose=None if wish.choose is None else str(wish.choose),
+        budget=wish.budget,
     )
     if isinstance(done, FeedChoices):
         message = f"{printable_url(done.page_url)} leads to {len(done.feeds)} feeds"

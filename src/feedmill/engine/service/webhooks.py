@@ -22,7 +22,14 @@ from feedmill.fetch.guard import check_url, printable_url
 from feedmill.model.base import Value
 from feedmill.model.event import Event, EventType
 from feedmill.model.fetch import Refused
-from feedmill.model.webhook import DeadLetter, Delivery, EventFormat, Webhook, WebhookSecret
+from feedmill.model.webhook import (
+    DeadLetter,
+    Delivery,
+    EventFormat,
+    EventPayload,
+    Webhook,
+    WebhookSecret,
+)
 from feedmill.publish.webhook_delivery import Batch, Undelivered
 
 WEBHOOK_SECRET_PREFIX: Final = "fmwh_"  # noqa: S105  # what a secret begins with
@@ -47,6 +54,7 @@ async def add_webhook(
     feed_id: str | None = None,
     tag: str | None = None,
     form: EventFormat = "plain",
+    payload: EventPayload = "compact",
     from_seq: int | None = None,
 ) -> Webhook:
     """Deliver events to an endpoint from now on, or from an event on; its secret is `secrets[0].value`.
@@ -70,6 +78,7 @@ async def add_webhook(
         feed_id=feed_id,
         tag=tag,
         format=form,
+        payload=payload,
     )
     await services.store.add_webhook(webhook, after=None if from_seq is None else _before(from_seq))
     return await load_webhook(webhook.id, services.store)

@@ -11,8 +11,10 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
+from feedmill.canonicalise.discovery.platforms import PlatformRules, shipped_rules
+from feedmill.canonicalise.discovery.webfinger import is_handle, usual_page
 from feedmill.canonicalise.pasted_url import resolve_url
-from feedmill.canonicalise.urls import split_url, strip_userinfo_and_fragment
+from feedmill.canonicalise.urls import hides_ipv4, split_url, strip_userinfo_and_fragment
 from feedmill.engine.ports.feeds import FeedStore
 from feedmill.engine.run.services import Services
 from feedmill.errors import AddressError
@@ -25,6 +27,9 @@ from feedmill.publish.events import event_of_new_feed
 from feedmill.schedule.interval import initial_state
 
 _EXAMPLE: Final = "give one like https://example.com/feed"
+_WHICH_PLATFORM: Final = (
+    "say where: @name@social.example, @name.bsky.social, youtube:@name, or the address of the page"
+)
 _NOT_PUBLIC: Final = {
     "private-address": "is a private address",
     "local-name": "is a name of a private network",
@@ -34,7 +39,7 @@ _NOT_PUBLIC: Final = {
 
 
 class FeedAddress(NamedTuple):
-    """An address that can be subscribed to; credentials have left the URL."""
+    """An address that can be subscribed to; credentials have left the URL, a handle has become a page."""
 
     url: str
     username: str | None = None
@@ -50,14 +55,26 @@ class Subscribed(Value):
     requests: int = 0
     digest: str = ""  # of the document that was seen on the way
     page_url: str | None = None  # the page on which the feed was found, if it was
+    is_guess: bool = False  # the page names no feed; a usual address was tried
+    chosen_for: str = ""  # why this one of several formats
 
 
-def validate_address(address: str, allow_cidrs: Sequence[str] = ()) -> FeedAddress:
-    """A pasted address as a URL; AddressError when it cannot be fetched."""
+def validate_address(
+    address: str, allow_cidrs: Sequence[str] = (), rules: PlatformRules | None = None
+) -> FeedAddress:
+    """A pasted address or handle as a URL; AddressError when it cannot be fetched."""
     url = resolve_url(address)
+    if url is None and is_handle(address):
+        url = usual_page(address)
+    if url is None:
+        url = (rules or shipped_rules()).page_of_handle(address)
     if url is None:
         message = f"invalid address {printable_url(address)!r}: this is not a web address"
-        raise AddressError(message, reason="malformed-url", hint=_EXAMPLE)
+        hint = _WHICH_PLATFORM if address.strip().startswith("@") else _EXAMPLE
+        raise AddressError(message, reason="malformed-url", hint=hint)
+    if hides_ipv4(address, url):  # 010.0.0.1 is 8.0.0.1 to a browser, and not to a person
+        hidden = Refused(reason="non-canonical-ipv4", detail=printable_url(address))
+        raise refusal(address, hidden)
     parts = split_url(url)
     plain = strip_userinfo_and_fragment(url)
     verdict = check_url(plain, allow_cidrs=allow_cidrs)
@@ -81,7 +98,7 @@ async def subscribe_unchecked(
 
     Credentials in the address become the feed's own and are stored apart from it.
     """
-    target = validate_address(address, services.config.fetch.allow_cidrs)
+    target = validate_address(address, services.config.fetch.allow_cidrs, services.rules)
     known = await services.store.find_feed((target.url, address.strip()))
     if known is not None:
         return Subscribed(feed=known, created=False)
@@ -153,6 +170,8 @@ def spellings_of(address: str, target: FeedAddress) -> tuple[str, ...]:
 def refusal(address: str, refused: Refused, kind: str = "address") -> AddressError:
     """The error for an address that the egress guard refuses: what is wrong, and how to allow it."""
     why, hint = f"{refused.reason} ({refused.detail})", _EXAMPLE
+    if refused.reason == "non-canonical-ipv4":
+        why, hint = "an IPv4 address has four decimal numbers", "write it like 192.0.2.1"
     if refused.reason == "scheme":
         why = "only http and https are allowed"
     if refused.reason in _NOT_PUBLIC:

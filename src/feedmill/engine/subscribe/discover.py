@@ -7,7 +7,7 @@ for those robots.txt is not checked.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -17,19 +17,25 @@ from feedmill.canonicalise.discovery.search import (
     DISALLOWED,
     DiscoverySteps,
     FindOptions,
+    check_feeds,
     find_feeds,
 )
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.link_headers import link_headers
-from feedmill.model.canonical import Ask, Found, Seen
+from feedmill.model.canonical import Ask, Found, FoundFeed, Seen
 from feedmill.model.fetch import RawResponse
 
 ProbeUrl = Callable[[str], Awaitable[Seen]]
 
 
 async def discover(
-    response: RawResponse, *, gate: RobotsGate, ask: ProbeUrl, thread_bytes: int, budget: int = 5
+    response: RawResponse,
+    *,
+    gate: RobotsGate,
+    ask: ProbeUrl,
+    thread_bytes: int,
+    options: FindOptions | None = None,
 ) -> Found:
     """The feeds that the answer of a page leads to; `ask` probes an address politely.
 
@@ -39,15 +45,28 @@ async def discover(
     if response.status == 429:
         return Found(feeds=(), reason="rate-limited")
     is_allowed = await gate.allows(response.final_url)
-    begin = partial(_begin, response, budget, is_read=is_allowed and _is_page(response))
+    begin = partial(_begin, response, options, is_read=is_allowed and _is_page(response))
     if len(response.body) > thread_bytes:
         search, step = await asyncio.to_thread(begin)
     else:
         search, step = begin()
+    found = await _run(search, step, gate, ask)
+    if not is_allowed and found.reason in ("nothing-found", "budget-spent", "catch-all"):
+        return replace(found, reason="disallowed")  # the reason a person can act on
+    return found
+
+
+async def check_known(
+    feeds: Sequence[FoundFeed], *, gate: RobotsGate, ask: ProbeUrl, options: FindOptions
+) -> Found:
+    """Which of the feeds that a rule or a list names are alive, best first."""
+    search = check_feeds(feeds, options)
+    return await _run(search, _next(search, None), gate, ask)
+
+
+async def _run(search: DiscoverySteps, step: Ask | Found, gate: RobotsGate, ask: ProbeUrl) -> Found:
     while isinstance(step, Ask):
         step = _next(search, await _answer(step, gate, ask))
-    if not is_allowed and step.reason in ("nothing-found", "budget-spent"):
-        return replace(step, reason="disallowed")  # the reason a person can act on
     return step
 
 
@@ -56,7 +75,7 @@ def _is_page(response: RawResponse) -> bool:
 
 
 def _begin(
-    response: RawResponse, budget: int, *, is_read: bool
+    response: RawResponse, options: FindOptions | None, *, is_read: bool
 ) -> tuple[DiscoverySteps, Ask | Found]:
     """The search and its first step, which is where all the reading is done."""
     page = HtmlPage(url=response.final_url, base=response.final_url)
@@ -67,7 +86,7 @@ def _begin(
             link_headers(response.headers, response.final_url),
             content_type=header_value(response.headers, "content-type"),
         )
-    search = find_feeds(page, FindOptions(budget=budget))
+    search = find_feeds(page, options)
     return search, _next(search, None)
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from feedmill.errors import NoFeedError
 from feedmill.fetch.guard import printable_url
-from feedmill.model.canonical import NotCanonical
+from feedmill.model.canonical import Found, NotCanonical
 from feedmill.schedule.host_pace import HOST_FAILURES
 
 AS_IS: Final = "to add it unchecked, and let polling try again: --as-is (over the API: as_is)"
@@ -45,6 +45,65 @@ _WORDS: Final = {
 }
 
 
+_ITSELF: Final = "give the address of the feed itself"
+
+
+def nothing_found_error(url: str, found: Found, budget: int) -> NoFeedError:
+    """The error for a page on which no feed was found: what was tried, and what helps."""
+    where, reason, hint = f"{printable_url(url)} is a page", "no-feed-found", _ITSELF
+    failed = found.failed
+    if failed is not None and found.reason != "rate-limited":
+        lost = NotCanonical(reason=failed.reason, detail=failed.detail, status=failed.status)
+        error = no_feed_error(failed.url, lost)
+        message = f"{where} that declares a feed, but {error}; {words_of_end(found, budget)}"
+        return NoFeedError(
+            message, reason=error.reason, is_passing=error.is_passing, hint=error.hint
+        )
+    match found.reason:
+        case "rate-limited":
+            reason, hint = found.reason, "try again later"
+        case "disallowed":
+            reason = "robots-disallowed"
+        case "budget-spent":
+            all_of_it = len(found.asked) + len(found.untried)
+            reason, hint = (
+                found.reason,
+                f"try them all: --budget {all_of_it} (over the API: budget)",
+            )
+            hint = f"{hint}; or {_ITSELF}"
+        case "catch-all":
+            reason = found.reason
+    message = f"{where}, and {words_of_end(found, budget)}"
+    return NoFeedError(message, reason=reason, is_passing=reason == "rate-limited", hint=hint)
+
+
+def words_of_end(found: Found, budget: int) -> str:
+    """Why a search for feeds ended, in words."""
+    tried, left = len(found.asked), len(found.untried)
+    match found.reason:
+        case "proven":
+            return (
+                f"{_counted(len(found.feeds), 'feed')} found, {_counted(tried, 'request')} for them"
+            )
+        case "declared":
+            return f"{_counted(len(found.feeds), 'feed')} listed there, and not requested"
+        case "rate-limited":
+            return f"its host answered 429 before a feed was found ({_counted(tried, 'request')})"
+        case "disallowed":
+            return "its robots.txt does not allow programs to read it"
+        case "budget-spent":
+            return (
+                f"no feed was found within {budget} requests; {left} more addresses were not tried"
+            )
+        case "catch-all":
+            return (
+                "its site answers every address with a page, so that a feed cannot be guessed"
+                f" ({_counted(tried, 'request')})"
+            )
+        case "nothing-found":
+            return f"no feed was found on it or at the usual addresses ({tried} tried)"
+
+
 def no_feed_error(url: str, found: NotCanonical) -> NoFeedError:
     """The error for an address at which no feed was found."""
     is_transient, where = found.reason in _TRANSIENT, printable_url(url)
@@ -60,3 +119,7 @@ def no_feed_error(url: str, found: NotCanonical) -> NoFeedError:
     else:
         message, hint = f"{where} is not a feed ({why})", AS_IS
     return NoFeedError(message, reason=found.reason, is_passing=is_transient, hint=hint)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -17,6 +17,7 @@ from feedmill.engine.subscribe.canonicalise import (
     await_if_awaitable,
     face_of,
 )
+from feedmill.engine.subscribe.feed_facts import facts_of
 from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.link_headers import links_with_rel
@@ -121,6 +122,7 @@ class Prober:
             signature=face.signature,
             self_urls=tuple(dict.fromkeys((*links, *own_link))),
             new_url=parsed.new_feed_url if isinstance(parsed, ParsedFeed) else None,
+            facts=facts_of(parsed) if isinstance(parsed, ParsedFeed) else None,
         )
         return ProbeResult(seen, response, verdict, parsed)
 

@@ -5,32 +5,47 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.discovery.platforms import platform_feeds
+from feedmill.canonicalise.discovery.html_page import plain_url
+from feedmill.canonicalise.discovery.page_links import MAX_FEEDS
+from feedmill.canonicalise.discovery.platforms import shipped_rules
+from feedmill.canonicalise.discovery.search import FeedsWanted, FindOptions
+from feedmill.canonicalise.discovery.webfinger import is_handle, page_of_account, webfinger_url
+from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.signature import same_feed
 from feedmill.canonicalise.urls import is_same_site, other_scheme
 from feedmill.engine.documents.fetch_document import Answer
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.canonicalise import Hooks, canonicalise_with
-from feedmill.engine.subscribe.discover import discover
-from feedmill.engine.subscribe.no_feed import no_feed_error
+from feedmill.engine.subscribe.discover import check_known, discover
+from feedmill.engine.subscribe.feed_facts import described, group_formats
+from feedmill.engine.subscribe.list_formats import read_list
+from feedmill.engine.subscribe.no_feed import no_feed_error, nothing_found_error, words_of_end
+from feedmill.engine.subscribe.other_formats import find_other_format
 from feedmill.engine.subscribe.probe import Prober, ProbeResult, document_of
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.engine.subscribe.same_feed import continues_feed, prove_same
-from feedmill.errors import NoFeedError, UsageError
+from feedmill.errors import UsageError
 from feedmill.fetch.guard import printable_url
 from feedmill.model.base import Value
-from feedmill.model.canonical import Canonical, Existing, FoundFeed, NotCanonical, Seen
+from feedmill.model.canonical import (
+    Canonical,
+    Discovered,
+    Existing,
+    Found,
+    FoundFeed,
+    NotCanonical,
+    Seen,
+)
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import Fresh
-from feedmill.model.parsed import ParsedFeed
-from feedmill.normalise.text import clean_text
 
 CHOOSE_BEST: Final = "best"
 MAX_RECENT_SUBSCRIPTIONS: Final = 10_000  # remembered; the oldest goes
 PAGE_REASONS: Final = frozenset(
-    {"html-page", "not-a-feed", "error-document", "login-page", "malformed"}
+    {"html-page", "not-a-feed", "error-document", "login-page", "malformed", "opml"}
 )
+HTTP_OK: Final = 200
 
 
 class FeedChoices(Value):
@@ -72,6 +87,8 @@ class AddressResolver:
         recent: RecentlySubscribed,
         options: CanonicalOptions,
         choose: str | None,
+        budget: int | None = None,
+        knows_feeds: bool = True,
     ) -> None:
         self._services = services
         self._prober = prober
@@ -80,14 +97,17 @@ class AddressResolver:
         self._options = options
         self._spellings = spellings  # put right, then as written
         self._url = spellings[0]
+        # As written, it may name no protocol: then http is tried where there is no https.
+        self._start = spellings[-1] if resolve_url(spellings[-1]) is not None else spellings[0]
         self._choose = choose
+        self._budget = services.config.discovery.budget if budget is None else budget
+        self._knows_feeds = knows_feeds  # False: what is subscribed does not count
+        self._alternatives: tuple[str, ...] = ()
+        self.chosen_for = ""  # why this format of several
         self.page_url: str | None = None
+        self.is_guess = False  # the page names no feed: a usual address was tried
         self._feed_url: str | None = None  # where the search in hand first met a feed
         self._is_one_of_several = False  # the address leads to other feeds too: it names none
-
-    @property
-    def requests(self) -> int:
-        return sum(result.seen.spent for result in self._prober.results.values())
 
     @property
     def first_answer(self) -> Seen | None:
@@ -97,17 +117,50 @@ class AddressResolver:
 
     async def run(self) -> Canonical | FeedChoices:
         """The feed's best name, or the feeds to choose among."""
+        await self._follow_handle()
         by_name = await self._by_platform()
         if by_name is not None:
             return by_name
-        # As written, it may name no protocol: then http is tried where there is no https.
-        found = await self._search(self._spellings[-1])
+        found = await self._search(self._start)
         if isinstance(found, Canonical):
             return found
         result = self._answer(found)
         if result is None or not _is_page(result):
             raise no_feed_error(self._url, found)
+        listed = self._listed(result)
+        if listed:
+            return await self._taken(Found(feeds=listed, reason="declared"))
         return await self._discover(result)
+
+    async def look(self) -> Discovered:
+        """Every feed that the address leads to; nothing is stored."""
+        await self._follow_handle()
+        first = await self._search(self._start)
+        if isinstance(first, Canonical):
+            feed = FoundFeed(url=first.url, found_by="address")
+            found = Found(feeds=(feed,), reason="proven", asked=first.asked)
+            return self._looked(found)
+        result = self._answer(first)
+        if result is None or result.response is None:
+            raise no_feed_error(self._url, first)
+        listed = self._listed(result)
+        if listed:
+            return self._looked(Found(feeds=listed, reason="declared", asked=first.asked))
+        found = await self._found_on(result, "all")
+        if not found.feeds and not _is_page(result):
+            raise no_feed_error(self._url, first)
+        return self._looked(replace(found, asked=(*first.asked, *found.asked)))
+
+    def _looked(self, found: Found) -> Discovered:
+        return Discovered(
+            url=self._url,
+            reason=found.reason,
+            words=words_of_end(found, self._budget),
+            requests=0,
+            feeds=self._grouped(found.feeds),
+            tried=found.asked,
+            untried=tuple(feed.url for feed in found.untried),
+        )
 
     def aliases(self, found: Canonical) -> tuple[str, ...]:
         """The addresses that lead to the feed, and the given one if it leads to it alone.
@@ -118,13 +171,14 @@ class AddressResolver:
         given = () if self._is_one_of_several else self._spellings
         own = (found.url, found.response_url, *given)
         proven = (url for url in found.proven if url in own or self._leads_to(found.url, url))
-        return tuple(dict.fromkeys((*proven, *given)))
+        formats = (url for url in self._alternatives if is_same_site(url, found.url))
+        return tuple(dict.fromkeys((*proven, *given, *formats)))
 
     def title_of(self, url: str) -> str | None:
         """What the feed calls itself, until it is polled."""
-        for seen, _, _, parsed, _ in self._prober.results.values():
-            if isinstance(parsed, ParsedFeed) and parsed.title and url in _ends(seen):
-                return clean_text(parsed.title.value) or None
+        for result in self._prober.results.values():
+            if result.seen.facts is not None and url in _ends(result.seen):
+                return result.seen.facts.title or None
         return None
 
     def answer_of(self, url: str) -> Answer | None:
@@ -149,39 +203,94 @@ class AddressResolver:
         if self._feed_url is None and seen.is_feed:
             self._feed_url = url
 
+    async def _follow_handle(self) -> None:
+        """Replace a handle of the fediverse by the page or feed that its host names."""
+        handle = self._spellings[-1]
+        if not is_handle(handle):
+            return
+        await self._prober.probe(webfinger_url(handle))
+        answer = self._prober.results[webfinger_url(handle)].response
+        is_good = answer is not None and answer.status == HTTP_OK
+        page = page_of_account(answer.body) if answer is not None and is_good else None
+        if page is not None:
+            self._url = self._start = page
+            self._spellings = (page, *self._spellings)
+
     async def _by_platform(self) -> Canonical | FeedChoices | None:
         """The feed that a platform rule derives from the address; None when there is none after all."""
-        feeds = tuple(feed for feed in platform_feeds(self._url) if feed.is_published)
+        rules = self._services.rules or shipped_rules()
+        feeds = [one for one in rules.feeds_of_address(self._url) if one.is_published]
         if not feeds:
             return None
-        if len(feeds) > 1 and self._choose is None:
-            return FeedChoices(page_url=self._url, feeds=feeds)
-        found = await self._search(_chosen(feeds, self._choose, self._url).url)
-        if isinstance(found, NotCanonical):
+        found = await check_known(
+            feeds, gate=self._robots_gate, ask=self._prober.probe, options=self._options_of(None)
+        )
+        if not found.feeds:
             return None
-        self._is_one_of_several = len(feeds) > 1
-        return found
+        return await self._taken(found)
 
     async def _discover(self, result: ProbeResult) -> Canonical | FeedChoices:
+        found = await self._found_on(result, "choices")
+        if not found.feeds:
+            raise nothing_found_error(result.seen.url, found, self._budget)
+        self.page_url = result.seen.url
+        return await self._taken(found)
+
+    async def _found_on(self, result: ProbeResult, wanted: FeedsWanted) -> Found:
         assert result.response is not None
-        found = await discover(
+        return await discover(
             result.response,
             gate=self._robots_gate,
             ask=self._prober.probe,
             thread_bytes=self._services.config.run.parse_in_thread_bytes,
+            options=self._options_of(wanted),
         )
-        if not found.feeds:
-            raise _nothing_found(result.seen.url, found.reason)
-        plain = [feed for feed in found.feeds if not feed.is_comments]
-        if len(plain) != 1 and len(found.feeds) > 1 and self._choose is None:
-            return FeedChoices(page_url=self._url, feeds=found.feeds, requests=self.requests)
-        self.page_url = result.seen.url
-        chosen = _chosen(found.feeds, self._choose, self._url)
+
+    def _options_of(self, wanted: FeedsWanted | None) -> FindOptions:
+        if wanted != "all" and self._choose == CHOOSE_BEST:
+            wanted = "first"
+        return FindOptions(
+            budget=self._budget, wanted=wanted or "choices", rules=self._services.rules
+        )
+
+    async def _taken(self, found: Found) -> Canonical | FeedChoices:
+        """The feed that was chosen, or is the only one, under its best name; else the choices."""
+        feeds = self._grouped(found.feeds)
+        plain = [feed for feed in feeds if not feed.is_comments and not feed.is_extra]
+        lively = [feed for feed in plain if feed.entries or not feed.is_fetched]
+        if self._choose is None and len(feeds) > 1 and len(lively or plain) != 1:
+            return FeedChoices(page_url=self._url, feeds=feeds)
+        chosen = _chosen(feeds, found.feeds, self._choose, self._url)
+        self.is_guess = chosen.found_by == "guess"
         named = await self._search(chosen.url)
         if isinstance(named, NotCanonical):
             raise no_feed_error(chosen.url, named)
-        self._is_one_of_several = plain != [chosen] and found.feeds != (chosen,)
+        self._is_one_of_several = plain != [chosen] and feeds != (chosen,)
+        self._alternatives = chosen.alternatives
+        if chosen.alternatives:
+            self.chosen_for = f"{chosen.format}, chosen of {len(chosen.alternatives) + 1} formats for {chosen.chosen_for}"
         return named
+
+    def _grouped(self, feeds: Sequence[FoundFeed]) -> tuple[FoundFeed, ...]:
+        """The feeds with what was seen of them, formats of one blog as one."""
+        seen = {url: result.seen for url, result in self._prober.results.items()}
+        facts = {url: one.facts for url, one in seen.items() if one.facts is not None}
+        return group_formats([described(feed, seen.get(feed.url)) for feed in feeds], facts)
+
+    def _listed(self, result: ProbeResult) -> tuple[FoundFeed, ...]:
+        """The feeds of an OPML list, which is neither a feed nor a page."""
+        document = document_of(result)
+        if result.seen.reason != "opml" or document is None:
+            return ()
+        try:
+            outlines = read_list(document.body)[:MAX_FEEDS]
+        except ValueError:
+            return ()
+        return tuple(
+            FoundFeed(url=url, found_by="list", title=one.title)
+            for one in outlines
+            if (url := plain_url(one.url)) is not None
+        )
 
     async def _known(self, urls: Sequence[str]) -> Existing | None:
         """A feed of ours at one of the addresses, when it proves to be this one.
@@ -190,17 +299,17 @@ class AddressResolver:
         before. A variant, or a self link of another site, proves nothing alone.
         """
         result = self._first_feed()
-        if result is None:
+        if result is None or not self._knows_feeds:
             return None
         spellings = (*urls, *map(other_scheme, urls))  # by http what is known by https, and back
         store = self._services.store
-        if await store.find_feed(spellings) is None:
-            return None
-        for url in spellings:
-            feed = await store.find_feed((url,))
-            if feed is not None and await self._is_same(feed, url, result):
-                return Existing(url=feed.url, data=feed)
-        return None
+        if await store.find_feed(spellings) is not None:
+            for url in spellings:
+                feed = await store.find_feed((url,))
+                if feed is not None and await self._is_same(feed, url, result):
+                    return Existing(url=feed.url, data=feed)
+        other = await find_other_format(result.seen, self._services)
+        return None if other is None else Existing(url=other.url, data=other)
 
     async def _is_same(self, feed: Feed, url: str, result: ProbeResult) -> bool:
         if url in _ends(result.seen) or self._recent.matches(feed.id, result.seen):
@@ -236,13 +345,16 @@ def _is_page(result: ProbeResult) -> bool:
     )
 
 
-def _chosen(feeds: Sequence[FoundFeed], choose: str | None, page_url: str) -> FoundFeed:
+def _chosen(
+    feeds: Sequence[FoundFeed], formats: Sequence[FoundFeed], choose: str | None, page_url: str
+) -> FoundFeed:
+    """The feed that the caller wants; `formats` are all of them, each format for itself."""
     if choose is None or choose == CHOOSE_BEST:
         return feeds[0]
     numbered = {str(number): feed for number, feed in enumerate(feeds, 1)}
     if choose in numbered:
         return numbered[choose]
-    for feed in feeds:
+    for feed in (*feeds, *formats):
         if feed.url == choose:
             return feed
     message = f"{page_url} leads to no feed {printable_url(choose)!r}"
@@ -252,21 +364,3 @@ def _chosen(feeds: Sequence[FoundFeed], choose: str | None, page_url: str) -> Fo
 
 def _ends(seen: Seen) -> tuple[str, str]:
     return (seen.url, seen.final_url)
-
-
-def _nothing_found(url: str, reason: str) -> NoFeedError:
-    if reason == "rate-limited":
-        message = (
-            f"{printable_url(url)} is a page, and its host answered 429 before a feed was found"
-        )
-        return NoFeedError(message, reason=reason, is_passing=True, hint="try again later")
-    if reason == "disallowed":
-        message = (
-            f"{printable_url(url)} is a page, and its robots.txt does not allow programs to read it"
-        )
-        hint = "give the address of the feed itself"
-        return NoFeedError(message, reason="robots-disallowed", hint=hint)
-    message = (
-        f"{printable_url(url)} is a page, and no feed was found on it or at the usual addresses"
-    )
-    return NoFeedError(message, reason="no-feed-found", hint="give the address of the feed itself")

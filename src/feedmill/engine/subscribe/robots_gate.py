@@ -39,14 +39,14 @@ class RobotsGate:
         *,
         verify_tls: bool = True,
         proxy: str | None = None,
-        origins: "dict[str, _Origin] | None" = None,  # shared by several gates
+        origins: "dict[str, RobotsOrigin] | None" = None,  # shared by several gates
     ) -> None:
         self._fetcher = fetcher
         self._clock = clock
         self._config = config
         self._host_queue = host_queue  # None: the fetcher's owner keeps the host's pace
         self._verify_tls, self._proxy = verify_tls, proxy  # as in the requests it is asked about
-        self._origins: dict[str, _Origin] = {} if origins is None else origins
+        self._origins: dict[str, RobotsOrigin] = {} if origins is None else origins
 
     async def allows(self, url: str) -> bool:
         """Whether robots.txt of the URL's origin lets us fetch it; False for no http(s) URL."""
@@ -71,15 +71,15 @@ class RobotsGate:
                 await self._ask(address, origin)
         return origin.rules
 
-    def _origin(self, robots_url: str) -> "_Origin":
+    def _origin(self, robots_url: str) -> "RobotsOrigin":
         known = self._origins.get(robots_url)
         if known is None:
             if len(self._origins) >= MAX_ORIGINS:
                 del self._origins[next(iter(self._origins))]
-            known = self._origins[robots_url] = _Origin()
+            known = self._origins[robots_url] = RobotsOrigin()
         return known
 
-    async def _ask(self, robots_url: str, origin: "_Origin") -> None:
+    async def _ask(self, robots_url: str, origin: "RobotsOrigin") -> None:
         plan = _plan(robots_url, self._config)
         response = await self._fetch(plan)
         now = self._clock.now()
@@ -110,7 +110,7 @@ class RobotsGate:
         return Answer(url=plan.url, response=response, verdict=verdict, at=now)
 
 
-class _Origin:
+class RobotsOrigin:
     """What is known of one origin."""
 
     __slots__ = ("asked_at", "failing_since", "lock", "rules")

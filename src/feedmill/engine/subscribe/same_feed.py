@@ -30,7 +30,7 @@ async def prove_same(
     theirs = await asyncio.to_thread(_seen, document, services.config)
     if not theirs.is_feed:
         return None
-    stored = await _stored_document(feed, services)
+    stored = await stored_document(feed, services)
     if stored is not None:
         ours = await asyncio.to_thread(_seen, stored, services.config)
         proof = await asyncio.to_thread(same_feed, ours, theirs)
@@ -46,13 +46,13 @@ async def continues_feed(feed: Feed, document: RawDocument, services: Services) 
 
     A category has entries of the whole feed too, but not all of a time; and often another title.
     """
-    stored = await _stored_document(feed, services)
+    stored = await stored_document(feed, services)
     if stored is None:
         return False
     return await asyncio.to_thread(_continues, stored, document, services.config)
 
 
-async def _stored_document(feed: Feed, services: Services) -> RawDocument | None:
+async def stored_document(feed: Feed, services: Services) -> RawDocument | None:
     """The last document of the feed, while it is kept."""
     if feed.document_fetch_id is None:
         return None

@@ -17,15 +17,19 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.engine.documents.fetch_document import Answer
+from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import (
+    FeedAddress,
     Subscribed,
     spellings_of,
     subscribe_to,
     validate_address,
     with_credentials,
 )
+from feedmill.engine.subscribe.counted_fetcher import CountedFetcher
 from feedmill.engine.subscribe.host_queue import HostQueue
+from feedmill.engine.subscribe.other_formats import merge_with_twins
 from feedmill.engine.subscribe.probe import Prober
 from feedmill.engine.subscribe.resolve_address import (
     CHOOSE_BEST,
@@ -33,8 +37,9 @@ from feedmill.engine.subscribe.resolve_address import (
     FeedChoices,
     RecentlySubscribed,
 )
-from feedmill.engine.subscribe.robots_gate import RobotsGate
+from feedmill.engine.subscribe.robots_gate import RobotsGate, RobotsOrigin
 from feedmill.fetch.plan import is_trusted, without_credentials
+from feedmill.model.canonical import Discovered
 from feedmill.model.feed import Feed, FeedOverrides
 
 __all__ = ["CHOOSE_BEST", "FeedChoices", "Subscriber"]
@@ -58,7 +63,7 @@ class Subscriber:
         self.keep_first = keep_first
         self.options = options or CanonicalOptions()
         self.host_queue = HostQueue(services.clock, services.config.host, services.store)
-        self.robots_gate = self._robots_gate(FeedOverrides())
+        self._origins: dict[str, RobotsOrigin] = {}  # robots.txt files that were read
         self.recent = RecentlySubscribed()
 
     async def subscribe(
@@ -69,21 +74,25 @@ class Subscriber:
         tags: Sequence[str] = (),
         overrides: FeedOverrides | None = None,
         choose: str | None = None,
+        budget: int | None = None,
     ) -> Subscribed | FeedChoices:
         """The feed that the address leads to, new or known; or the feeds to choose among.
 
-        `choose` answers in advance: "best", a number from 1, or one of the addresses. Raises
-        AddressError for what may not be fetched, NoFeedError for what is no feed.
+        `choose` answers in advance: "best", a number from 1, or one of the addresses; `budget` limits
+        the requests of a search for feeds. Raises AddressError for what may not be fetched, NoFeedError
+        for what is no feed.
         """
-        target = validate_address(address, self.services.config.fetch.allow_cidrs)
+        target = self._target(address)
         known = await self.services.store.find_feed((target.url, address.strip()))
         if known is not None:
             return Subscribed(feed=known, created=False)
         own = with_credentials(overrides, target)
-        resolver = self._resolver(spellings_of(address, target), own, choose)
+        fetcher = CountedFetcher(self.services.fetcher)
+        spellings = spellings_of(address, target)
+        resolver = self._resolver(spellings, own, fetcher, choose=choose, budget=budget)
         found = await resolver.run()
         if isinstance(found, FeedChoices):
-            return found
+            return replace(found, requests=fetcher.requests)
         answer = resolver.answer_of(found.url) if self.keep_first is not None else None
         done = await subscribe_to(
             found.url,
@@ -97,20 +106,39 @@ class Subscriber:
         if self.keep_first is not None and answer is not None and done.created:
             done = replace(done, feed=await self.keep_first(done.feed, answer))
         first = resolver.first_answer
+        if self.keep_first is not None and done.created and first is not None:
+            kept = await merge_with_twins(done.feed, first, self.services)
+            done = replace(done, feed=kept, created=kept.id == done.feed.id)
         if first is not None:
             self.recent.add(done.feed.id, first)
         return replace(
             done,
             canonical=found,
-            requests=resolver.requests,
+            requests=fetcher.requests,
+            chosen_for=resolver.chosen_for,
             digest="" if first is None else first.digest or "",
             page_url=resolver.page_url,
+            is_guess=resolver.is_guess,
         )
 
-    def prober(self, overrides: FeedOverrides | None = None, given_url: str = "") -> Prober:
+    async def discover(self, address: str, *, budget: int | None = None) -> Discovered:
+        """Every feed that the address leads to; nothing is stored."""
+        target = self._target(address)
+        fetcher, own = CountedFetcher(self.services.fetcher), with_credentials(None, target)
+        spellings = spellings_of(address, target)
+        resolver = self._resolver(spellings, own, fetcher, budget=budget, knows_feeds=False)
+        found = await resolver.look()
+        return replace(found, requests=fetcher.requests)
+
+    def prober(
+        self,
+        overrides: FeedOverrides | None = None,
+        given_url: str = "",
+        fetcher: Fetcher | None = None,
+    ) -> Prober:
         """A prober that shares this subscriber's queue of hosts."""
         return Prober(
-            self.services.fetcher,
+            fetcher or self.services.fetcher,
             self.services.clock,
             self.services.config,
             self.host_queue,
@@ -118,27 +146,38 @@ class Subscriber:
             given_url=given_url,
         )
 
+    def _target(self, address: str) -> FeedAddress:
+        services = self.services
+        return validate_address(address, services.config.fetch.allow_cidrs, services.rules)
+
     def _resolver(
-        self, spellings: Sequence[str], own: FeedOverrides, choose: str | None
+        self,
+        spellings: Sequence[str],
+        own: FeedOverrides,
+        fetcher: Fetcher,
+        *,
+        choose: str | None = None,
+        budget: int | None = None,
+        knows_feeds: bool = True,
     ) -> AddressResolver:
         is_default = own.proxy is None and own.verify_tls
-        return AddressResolver(
-            spellings,
-            self.prober(own, spellings[0]),
-            self.services,
-            robots_gate=self.robots_gate if is_default else self._robots_gate(own),
-            recent=self.recent,
-            options=self.options,
-            choose=choose,
-        )
-
-    def _robots_gate(self, own: FeedOverrides) -> RobotsGate:
-        """A gate that fetches robots.txt through the same proxy and TLS check as the feed."""
-        return RobotsGate(
-            self.services.fetcher,
+        gate = RobotsGate(
+            fetcher,
             self.services.clock,
             self.services.config.fetch,
             self.host_queue,
-            verify_tls=own.verify_tls,
+            verify_tls=own.verify_tls,  # the same proxy and TLS check as for the feed
             proxy=own.proxy,
+            origins=self._origins if is_default else None,
+        )
+        return AddressResolver(
+            spellings,
+            self.prober(own, spellings[0], fetcher),
+            self.services,
+            robots_gate=gate,
+            recent=self.recent,
+            options=self.options,
+            choose=choose,
+            budget=budget,
+            knows_feeds=knows_feeds,
         )

@@ -27,6 +27,7 @@ from feedmill.errors import AddressError, BlobError, StoreError
 from feedmill.fetch.guard import printable_url
 from feedmill.model.candidate import SCHEMA, CandidateFile, CollectedDocument, SourceReport, Window
 from feedmill.model.feed import Feed
+from feedmill.model.screening import Topic
 from feedmill.observe import log
 
 __all__ = [
@@ -49,6 +50,7 @@ async def collect_window(
     services: Services,
     *,
     topics: Sequence[str] = (),
+    topic_set: Sequence[Topic] = (),
     prompt: str = "",
     pages: int = DEFAULT_PAGES,
     step: ReportListener = lambda _: None,
@@ -77,7 +79,8 @@ async def collect_window(
     async with asyncio.TaskGroup() as group:
         for host in hosts.values():
             group.create_task(collect(host))
-    return _candidate_file(collectors, window, services, topics=topics, prompt=prompt)
+    file = _candidate_file(collectors, window, services, topics=topics, prompt=prompt)
+    return with_checksum(replace(file, topic_set=tuple(topic_set)) if topic_set else file)
 
 
 async def source_from_address(
@@ -143,15 +146,13 @@ def _candidate_file(
             moved = replace(draft.candidate, document=places[own])
             drafts.append(replace(draft, candidate=moved))
     candidates = merge_drafts(drafts)
-    return with_checksum(
-        CandidateFile(
-            schema=SCHEMA,
-            created_at=services.clock.now(),
-            window=window,
-            topics=tuple(topics),
-            prompt=prompt,
-            sources=with_counts([collector.report for collector in collectors], drafts, candidates),
-            candidates=candidates,
-            documents=tuple(documents),
-        )
+    return CandidateFile(
+        schema=SCHEMA,
+        created_at=services.clock.now(),
+        window=window,
+        topics=tuple(topics),
+        prompt=prompt,
+        sources=with_counts([collector.report for collector in collectors], drafts, candidates),
+        candidates=candidates,
+        documents=tuple(documents),
     )

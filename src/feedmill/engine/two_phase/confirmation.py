@@ -14,7 +14,7 @@ from base64 import b32encode
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, NoReturn
 
 from msgspec.structs import replace
 
@@ -50,6 +50,12 @@ class Ticket(NamedTuple):
     def __repr__(self) -> str:
         """Without the ticket: a value may end up in a log."""
         return f"Ticket(question={self.question!r})"
+
+
+class SpentTicket(NamedTuple):
+    """A ticket that was used before for the same selection."""
+
+    question: str
 
 
 async def ask_confirmation(
@@ -124,21 +130,30 @@ async def get_question(code: str, store: ConfirmationStore) -> Question:
 
 async def spend_ticket(
     ticket: str, file_digest: str, ids: Sequence[int], store: ConfirmationStore, clock: Clock
-) -> Confirmation:
-    """Take the ticket for this selection; TicketError when it does not hold for exactly that."""
+) -> Confirmation | SpentTicket:
+    """Take the ticket for this selection; TicketError when it does not hold for exactly that.
+
+    A ticket that was spent on this very selection names its question, so that the caller can say
+    what it did.
+    """
     now, digest = clock.now(), _hash(_bare(ticket))
     question = await store.ticket(digest)
     reason = _refusal(question, file_digest, _sorted(ids), now)
     if reason is None and not await store.spend_ticket(digest, now):
         reason = "ticket-spent"  # spent by another request meanwhile
+    if question is not None and reason == "ticket-spent":
+        if (question.file_digest, question.candidate_ids) != (file_digest, _sorted(ids)):
+            refuse_ticket("other-selection")
+        return SpentTicket(question.code)
     if reason is not None or question is None:
-        raise _refused(reason or "unknown-ticket")
+        refuse_ticket(reason or "unknown-ticket")
     return Confirmation(
         confirmed_by=question.answered_by or "",
         confirmed_at=question.answered_at or now,
         file_digest=question.file_digest,
         candidate_ids=question.candidate_ids,
         shown=question.shown or "mcp",
+        question=question.code,
     )
 
 
@@ -169,14 +184,16 @@ def _refusal(
     return None
 
 
-def _refused(reason: TicketReason) -> TicketError:
+def refuse_ticket(reason: TicketReason) -> NoReturn:
+    """Raise the error for a ticket that is not valid."""
     words = {
         "unknown-ticket": "there is no such ticket",
         "ticket-spent": "the ticket was used before",
         "ticket-expired": "the ticket has expired",
         "other-selection": "the ticket was made for another selection",
     }
-    return TicketError(f"{words[reason]}; nothing was inserted", reason=reason)
+    message = f"{words[reason]}; nothing was inserted"
+    raise TicketError(message, reason=reason)
 
 
 def _answered(
@@ -197,7 +214,7 @@ def _sorted(ids: Sequence[int]) -> tuple[int, ...]:
 def _name(text: str) -> str:
     """A name as it was given, without what a terminal would obey."""
     visible = "".join(char if char.isprintable() else " " for char in text[: _MAX_NAME_CHARS * 4])
-    return " ".join(visible.split())[:_MAX_NAME_CHARS] or "somebody"
+    return " ".join(visible.split())[:_MAX_NAME_CHARS] or "unnamed"
 
 
 def _letters(secret: str, chars: int) -> str:

@@ -12,6 +12,7 @@ entries need a feed to belong to, and it is not to be polled until `feedmill res
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
@@ -29,10 +30,10 @@ from feedmill.engine.two_phase.resolve_selection import (
     find_selected_items,
     selected_documents,
 )
+from feedmill.engine.two_phase.sidecar_files import record_confirmation
 from feedmill.errors import AddressError, ConflictError
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.plan import is_trusted
-from feedmill.model.base import Value
 from feedmill.model.candidate import (
     CandidateFile,
     SourceReport,
@@ -44,31 +45,27 @@ from feedmill.model.identity import (
     Changes,
     ChangeSummary,
 )
-from feedmill.model.screening import Confirmation
+from feedmill.model.screening import Confirmation, InsertResult
 from feedmill.publish.events import event_of_new_feed
 from feedmill.schedule.interval import initial_state
 
 COLLECTED_TAG: Final = "collected"
-
-
-class InsertResult(Value):
-    """What an insertion did; the four counts add up to `selected`."""
-
-    selected: int = 0
-    new: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    skipped: int = 0  # repeats of another entry of its document
-    feeds_added: int = 0
-    entry_uids: tuple[str, ...] = ()  # of the new ones
+_OLDER: Final = "older-than-stored: the stored entry is newer than the collected document"
+_REPEAT: Final = "repeat: another entry of its document has the same identity"
 
 
 async def insert_selected(
-    file: CandidateFile, ids: Iterable[int], confirmation: Confirmation, services: Services
+    file: CandidateFile,
+    ids: Iterable[int],
+    confirmation: Confirmation,
+    services: Services,
+    *,
+    path: Path | None = None,
 ) -> InsertResult:
     """Store the chosen candidates; CandidateError before anything is written when one cannot be.
 
-    The confirmation has to be about this file and about every one of the ids.
+    The confirmation has to be about this file and about every one of the ids. It is recorded beside
+    the file at `path` once everything was checked, and again with what the insertion did.
     """
     wanted = select_candidates(file, ids)
     _check(confirmation, file, wanted)
@@ -76,15 +73,18 @@ async def insert_selected(
     async for choice in selected_documents(file, wanted, services):
         known = await _feed_of(choice.source, services)
         await find_selected_items(choice, known or _unsubscribed(choice.source, services), services)
+    if path is not None:
+        record_confirmation(path, confirmation)
     counts: Counter[str] = Counter()
     new: list[str] = []
+    skipped: dict[int, str] = {}
     async for choice in selected_documents(file, wanted, services):
         feed = await _feed_of(choice.source, services)
         if feed is None:
             feed = await _add_feed(choice.source, services)
             counts["feeds_added"] += 1
-        new += await _insert(choice, feed, counts, services)
-    return InsertResult(
+        new += await _insert(choice, feed, counts, skipped, services)
+    done = InsertResult(
         selected=len(wanted),
         new=counts["new"],
         updated=counts["updated"],
@@ -92,7 +92,11 @@ async def insert_selected(
         skipped=counts["skipped"],
         feeds_added=counts["feeds_added"],
         entry_uids=tuple(new),
+        skipped_reasons=skipped,
     )
+    if path is not None:
+        record_confirmation(path, replace(confirmation, result=done))
+    return done
 
 
 def _check(
@@ -157,12 +161,24 @@ async def _add_feed(source: SourceReport, services: Services) -> Feed:
 
 
 async def _insert(
-    choice: SelectedDocument, feed: Feed, counts: Counter[str], services: Services
+    choice: SelectedDocument,
+    feed: Feed,
+    counts: Counter[str],
+    skipped: dict[int, str],
+    services: Services,
 ) -> list[str]:
     """Commit what the chosen items of one document change; the ids of the new entries."""
     read, found = await find_selected_items(choice, feed, services)
-    changes = await changes_of_selected(read, list(found.values()), services)
+    changes, older = await changes_of_selected(
+        read, list(found.values()), choice.document.fetched_at, services
+    )
     summary = changes.summary
+    kept = {id(getattr(change, "seen", None)) for change in changes.changes}
+    skipped |= {
+        number: _OLDER if id(item) in older else _REPEAT
+        for number, item in found.items()
+        if id(item) not in kept
+    }
     counts["new"] += summary.added
     counts["updated"] += summary.revised
     counts["unchanged"] += summary.touched

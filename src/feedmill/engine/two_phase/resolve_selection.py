@@ -2,6 +2,7 @@
 # Tested in tests/integration/engine/two_phase/
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 
 from msgspec.structs import replace
 
@@ -92,10 +93,21 @@ async def find_selected_items(
 
 
 async def changes_of_selected(
-    read: ComparedDocument, items: Sequence[Identified], services: Services
-) -> Changes:
-    """Those of a document's changes that are about the selected items, as if the document held nothing else."""
+    read: ComparedDocument, items: Sequence[Identified], fetched_at: datetime, services: Services
+) -> tuple[Changes, set[int]]:
+    """Those of a document's changes that are about the selected items, as if the document held nothing else.
+
+    A revision that is older than what is stored is left out; its item is in the second value.
+    """
     mine = {id(item) for item in items}
+    older = {
+        id(change.seen)
+        for change in read.changes.changes
+        if isinstance(change, Revised)
+        and id(change.seen) in mine
+        and await _is_older(change, fetched_at, services)
+    }
+    mine -= older
     kept = [
         change
         for change in read.changes.changes
@@ -116,7 +128,16 @@ async def changes_of_selected(
         if digest is not None:
             taken.add(digest)
         settled.append(change)
-    return replace(read.changes, changes=tuple(settled), summary=_summary(settled))
+    return replace(read.changes, changes=tuple(settled), summary=_summary(settled)), older
+
+
+async def _is_older(change: Revised, fetched_at: datetime, services: Services) -> bool:
+    """Whether the stored text is newer: by the publisher's own dates, else by when it was last seen."""
+    mine, stored = change.seen.entry.updated, change.known.updated
+    if mine is not None and stored is not None and mine != stored:
+        return mine < stored
+    entry = await services.store.entry(change.known.entry_uid)
+    return entry is not None and entry.content_hash is not None and entry.last_seen > fetched_at
 
 
 async def _body(document: CollectedDocument, services: Services) -> bytes:

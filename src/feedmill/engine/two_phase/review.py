@@ -7,12 +7,13 @@ from typing import NamedTuple
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase.candidate_file import select_candidates
 from feedmill.engine.two_phase.held_window import document_position_of, held_window
-from feedmill.engine.two_phase.insert_selected import InsertResult, insert_selected
-from feedmill.engine.two_phase.sidecar_files import record_confirmation
+from feedmill.engine.two_phase.insert_selected import insert_selected
+from feedmill.engine.two_phase.sidecar_files import read_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow, WindowLibrary
 from feedmill.errors import ConflictError, FeedmillError
 from feedmill.model.candidate import CandidateFile, Question, WindowCandidate
-from feedmill.model.screening import Confirmation, HeldEntry
+from feedmill.model.screening import Confirmation, HeldEntry, InsertResult
+from feedmill.screen.injection_signs import signs_of_candidate
 
 
 class PendingQuestion(NamedTuple):
@@ -21,6 +22,7 @@ class PendingQuestion(NamedTuple):
     question: Question
     candidates: tuple[WindowCandidate, ...]
     problem: str = ""
+    suspicious: frozenset[int] = frozenset()  # candidates whose text tries to steer its reader
 
 
 async def pending_questions(
@@ -30,13 +32,24 @@ async def pending_questions(
     return [await _with_candidates(one, library) for one in questions]
 
 
+def suspicious_ids(kept: SavedWindow, candidates: Sequence[WindowCandidate]) -> frozenset[int]:
+    """Candidates that a screening flagged, or whose text shows signs of prompt injection itself."""
+    flagged = {
+        one.candidate_id for one in read_screenings(kept.path, kept.file) if one.is_suspicious
+    }
+    return frozenset(
+        one.candidate_id
+        for one in candidates
+        if one.candidate_id in flagged or signs_of_candidate(one)
+    )
+
+
 async def insert_from_window(
     kept: SavedWindow, ids: Sequence[int], services: Services, *, by: str
 ) -> InsertResult:
     """Insert candidates that a person chose on a page; who did it is recorded beside the window."""
     confirmation = _confirmation(kept.file, ids, services, by)
-    record_confirmation(kept.path, confirmation)
-    return await insert_selected(kept.file, ids, confirmation, services)
+    return await insert_selected(kept.file, ids, confirmation, services, path=kept.path)
 
 
 async def insert_held(held: Sequence[HeldEntry], services: Services, *, by: str) -> InsertResult:
@@ -74,6 +87,7 @@ async def _with_candidates(question: Question, library: WindowLibrary) -> Pendin
         kept = await library.window(question.window_id, checked=True)
         if kept.file.digest != question.file_digest:
             return PendingQuestion(question, (), "the window has changed since")
-        return PendingQuestion(question, select_candidates(kept.file, question.candidate_ids))
+        found = select_candidates(kept.file, question.candidate_ids)
+        return PendingQuestion(question, found, suspicious=suspicious_ids(kept, found))
     except FeedmillError as problem:
         return PendingQuestion(question, (), str(problem))

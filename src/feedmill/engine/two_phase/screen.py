@@ -5,6 +5,7 @@ is warned. Nothing here confirms or inserts anything (001).
 `evaluate` measures the same methods on a labelled set.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain
@@ -25,7 +26,7 @@ from feedmill.model.screening import (
 from feedmill.observe import log
 from feedmill.screen.evaluate import Confusion, Quality, confusions, qualities
 from feedmill.screen.fusion import fuse, topic_scores
-from feedmill.screen.texts import joined_text
+from feedmill.screen.texts import has_words, joined_text
 
 ScoresByText = dict[int, list[Score]]
 
@@ -55,12 +56,18 @@ async def screen_texts(
     scores: ScoresByText = {}  # of what is unclear; those of all would fill the memory
     for batch in _batches(texts, config.batch):
         said: ScoresByText = {text.ref: [] for text in batch}
-        for screener in tuple(local):
-            if not await _ask(screener, batch, topic_set, said, report):
+        # Side by side: while an encoder works outside of the interpreter, words are scored.
+        asked_now = tuple(local)
+        answered = await asyncio.gather(
+            *(_ask(screener, batch, topic_set, said, report) for screener in asked_now)
+        )
+        for screener, has_answered in zip(asked_now, answered, strict=True):
+            if not has_answered:
                 local.remove(screener)
                 missing.add(screener.name)
+        order = {screener.name: at for at, screener in enumerate(asked_now)}
         for text in batch:
-            own = said[text.ref]
+            own = sorted(said[text.ref], key=lambda one: order[one.method])
             one = fuse(text, own, topic_set, config, learnt=learnt, missing=sorted(missing))
             first[text.ref] = one
             if judges and (_is_unclear(one) or is_audited(text, config.audit_ratio)):
@@ -104,7 +111,7 @@ async def evaluate(
     """Precision, recall, F1 and AUC per topic and method; `keep` is what counts as found."""
     said: dict[Method, tuple[Score, ...]] = {}
     problems = list(warnings)
-    texts = [one.text for one in gold]
+    texts = [one.text for one in gold if has_words(one.text)]
     for screener in screeners:
         try:
             said[screener.name] = await screener.score(texts, topics)
@@ -170,7 +177,7 @@ async def _ask(
 ) -> bool:
     """Gather what one method says; False when it failed as a whole."""
     try:
-        found = await screener.score(texts, topic_set)
+        found = await screener.score([text for text in texts if has_words(text)], topic_set)
     except UsageError:
         raise
     except FeedmillError as problem:
@@ -214,7 +221,8 @@ def _qualities(
 ) -> tuple[Quality, ...]:
     by_ref = _by_ref(gold, scores)
     combined = {ref: topic_scores(own, topics) for ref, own in by_ref.items()}
-    return qualities(gold, combined, topics, method=name, threshold=config.keep_at)
+    said = [fuse(one.text, by_ref[one.text.ref], topics, config) for one in gold]
+    return qualities(gold, combined, topics, method=name, threshold=config.keep_at, screenings=said)
 
 
 def _by_ref(

@@ -35,7 +35,7 @@ MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
 _MOST_IDS: Final = 1_000_001  # of one selection
 _ID: Final = re.compile(r"[0-9]{1,12}")
 
-SelectionShownIn = Literal["terminal", "page", "command-line", "mcp"]
+SelectionShownIn = Literal["terminal", "page", "command-line", "mcp", "unreviewed"]
 _SHOWN: Final[dict[str, SelectionShownIn]] = {"terminal": "terminal", "page": "page"}
 
 
@@ -157,6 +157,22 @@ def record_confirmation(path: Path, confirmation: Confirmation) -> Path:
     with beside.open("ab") as record:
         record.write(msgspec.json.encode(confirmation) + b"\n")
     return beside
+
+
+def was_reviewed(path: Path, file: CandidateFile) -> bool:
+    """Whether every candidate was screened, or the window was reviewed on a terminal or a page (001)."""
+    screened = {one.candidate_id for one in read_screenings(path, file)}
+    reviewed = any(
+        one.file_digest == file.digest and one.shown in ("terminal", "page")
+        for one in read_confirmations(path)
+    )
+    return reviewed or screened.issuperset(one.candidate_id for one in file.candidates)
+
+
+def first_result(path: Path, question: str) -> Confirmation | None:
+    """The record of the insertion that a question's ticket was spent on; None before its end."""
+    found = (one for one in read_confirmations(path) if one.question == question)
+    return next((one for one in found if one.result is not None), None)
 
 
 def read_confirmations(path: Path) -> tuple[Confirmation, ...]:

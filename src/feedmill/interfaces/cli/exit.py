@@ -4,26 +4,34 @@ SIGTERM and Ctrl-C may arrive while a long-running command is still being import
 they would end the process at once, with the exit code of a crash, and the supervisor that stops a
 service it has just started would report a failure.
 """
-# Tested in tests/integration/interfaces/cli/
 
 import json
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Final, NoReturn
 
 import click
 
+JSON_FORM: Final = "feedmill.form"  # "json" or "ndjson", in the context of the command
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _received: list[signal.Signals] = []
 
 
+def is_json() -> bool:
+    """Whether the command that runs was called with --json or --ndjson."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(JSON_FORM))
+
+
 def exit_with_error(
-    code: str, message: str, hint: str = "", *, as_json: bool, status: int = 1
+    code: str, message: str, hint: str = "", *, as_json: bool | None = None, status: int = 1
 ) -> NoReturn:
-    """Print an error with a hint on standard error and exit."""
-    if as_json:
+    """Print an error with a hint on standard error and exit; as JSON when the command speaks JSON."""
+    if is_json() if as_json is None else as_json:
         error = {"code": code, "message": message, "hint": hint or None}
         click.echo(json.dumps({"error": error}), err=True)
     else:
@@ -31,9 +39,19 @@ def exit_with_error(
     sys.exit(status)
 
 
-def exit_interrupted(words: str = "interrupted", *, as_json: bool) -> NoReturn:
+def exit_interrupted(words: str = "interrupted", *, as_json: bool | None = None) -> NoReturn:
     """Exit with 130, as shells expect after Ctrl-C."""
     exit_with_error("interrupted", words, as_json=as_json, status=130)
+
+
+@contextmanager
+def ctrl_c_ends_prompt() -> Iterator[None]:
+    """Let one Ctrl-C end a prompt: the event loop would only note it and wait for the answer."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def mute_stdout() -> None:

@@ -43,11 +43,7 @@ class RoleWatch(NamedTuple):
 
 
 def run_role(
-    config: Config,
-    schema: Schema,
-    action: Callable[[Services], Awaitable[SignalHandler]],
-    *,
-    as_json: bool,
+    config: Config, schema: Schema, action: Callable[[Services], Awaitable[SignalHandler]]
 ) -> None:
     """Run a role with its services until a signal; after Ctrl-C the exit code is 130.
 
@@ -61,11 +57,11 @@ def run_role(
             return await action(services)
 
     try:
-        stopped_by = run_async(run, as_json=as_json).by
+        stopped_by = run_async(run).by
     finally:
         limit.cancel()
     if stopped_by == signal.SIGINT:
-        exit_interrupted("interrupted; running work was finished", as_json=as_json)
+        exit_interrupted("interrupted; running work was finished")
 
 
 def watch_role(show: tuple[RefreshListener, ...] = ()) -> RoleWatch:

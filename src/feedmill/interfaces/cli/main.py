@@ -11,7 +11,8 @@ from importlib import import_module
 from io import TextIOWrapper
 from keyword import iskeyword
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -23,98 +24,129 @@ from feedmill.interfaces.cli.exit import (
 )
 from feedmill.version import __version__
 
-# Name and short help. The module and the function are called like the command, see `_identifier`.
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+# The folders of `commands/`, with the title under which help lists their commands, and the short help of each.
+# The module and the function are called like the command, see `_identifier`.
+ROOMS: Final = {
+    "feeds": (
+        "Feeds",
+        {
+            "add": "Subscribe to feeds by their addresses.",
+            "import": "Subscribe to every feed of a list.",
+            "list": "List subscriptions and their state.",
+            "show": "Show one feed.",
+            "remove": "Delete subscriptions and their entries.",
+            "pause": "Stop polling feeds.",
+            "resume": "Poll paused feeds again.",
+            "move": "Show, change or undo the address of a feed.",
+            "export": "Write all subscriptions as OPML.",
+            "discover": "List the feeds that an address leads to.",
+            "canonicalize": "Find and verify the canonical address of a feed.",
+            "backfill": "Read the archive of a feed.",
+            "push": "Show WebSub hubs and subscribe feeds to them again.",
+            "quota": "Show or change how much a feed may bring at once and in a day.",
+            "duplicates": "Find feeds that carry the same articles.",
+        },
+    ),
+    "entries": (
+        "Entries and documents",
+        {
+            "entries": "List entries, newest first, each article once.",
+            "search": "Find entries by their words, the best match first.",
+            "entry": "Show one entry.",
+            "articles": "List articles: each once, however many feeds carried it.",
+            "clusters": "List stories that several feeds tell.",
+            "fulltext": "Fetch, extract and show the full texts of entries.",
+            "media": "Download, list and prune the files of entries, such as podcast episodes.",
+            "raw": "Write the raw bytes of a fetch or an entry.",
+            "diff": "Show what a publisher changed between two fetches.",
+            "fixture": "Write a stored document as a test case for the parser.",
+            "parse": "Parse feed documents and show their content.",
+            "replay": "Parse stored raw documents again.",
+        },
+    ),
+    "two_phase": (
+        "Two-phase ingestion",
+        {
+            "collect-window": "Collect the entries of a time window as candidates, without storing them.",
+            "screen": "Score candidates by topics and suggest which to keep.",
+            "topics": "Write, test and improve topics for screening.",
+            "review": "Review candidates, select and confirm.",
+            "insert-selected": "Store confirmed candidates as entries.",
+            "confirm": "Confirm or decline what agents want to insert.",
+            "screen-live": "Hold new entries of selected feeds for review.",
+            "held": "List, export or drop entries held for review.",
+            "ingest-one": "Poll one feed once and print the counts.",
+            "models": "Install models for embedding-based screening.",
+        },
+    ),
+    "figures": (
+        "Why and how much",
+        {
+            "status": "Show the whole engine on one screen, and what to do next.",
+            "explain": "Explain when and why a feed is polled.",
+            "top": "Rank feeds by new entries, bytes, errors, latency or lag.",
+            "hosts": "List hosts that pause, fail or hold feeds back.",
+            "simulate": "Replay the recorded past under another scheduling policy.",
+            "stats": "Count feeds, entries, fetches and events.",
+            "jobs": "List, cancel and retry background jobs.",
+            "workers": "List the running processes of the store.",
+        },
+    ),
+    "servers": (
+        "Servers and other programs",
+        {
+            "demo": "Run a demonstration without the internet.",
+            "sync": "Poll all due feeds once.",
+            "run": "Poll continuously.",
+            "serve": "Serve the REST and gRPC APIs.",
+            "worker": "Poll beside other workers on one store.",
+            "api": "Serve the APIs without polling.",
+            "relay": "Deliver events to the bus and to webhooks.",
+            "mcp": "Serve MCP tools for agents.",
+            "webhook": "Send events to other programs.",
+            "cursors": "List or delete the positions of readers in the event log.",
+            "token": "Create and revoke API tokens.",
+            "healthcheck": "Check whether a role on this machine is ready.",
+        },
+    ),
+    "upkeep": (
+        "Upkeep",
+        {
+            "init": "Create the home folder and its store.",
+            "doctor": "Check the environment and the configuration.",
+            "config": "Show the settings.",
+            "completion": "Install completion for bash, zsh or fish.",
+            "verify": "Check that the store and the raw documents agree.",
+            "purge": "Delete what retention no longer keeps.",
+            "migrate": "Migrate the store to this version.",
+            "store": "Transfer the store to another database.",
+            "blobs": "Move raw documents to another raw store, or index them again.",
+            "restore": "Fill an empty store from the raw documents.",
+            "reindex": "Make the search index anew.",
+            "secrets": "Encrypt webhook secrets, feed passwords and push secrets in the store.",
+        },
+    ),
+}
 COMMANDS: Final = {
-    "init": "Create the home folder and its store.",
-    "add": "Subscribe to feeds by their addresses.",
-    "import": "Subscribe to every feed of a list.",
-    "export": "Write all subscriptions as OPML.",
-    "list": "List subscriptions and their state.",
-    "show": "Show one feed.",
-    "remove": "Delete subscriptions and their entries.",
-    "pause": "Stop polling feeds.",
-    "resume": "Poll paused feeds again.",
-    "move": "Show, change or undo the address of a feed.",
-    "sync": "Poll all due feeds once.",
-    "run": "Poll continuously.",
-    "serve": "Serve the REST and gRPC APIs.",
-    "worker": "Poll beside other workers on one store.",
-    "api": "Serve the APIs without polling.",
-    "relay": "Deliver events to the bus and to webhooks.",
-    "migrate": "Migrate the store to this version.",
-    "workers": "List the running processes of the store.",
-    "healthcheck": "Check whether a role on this machine is ready.",
-    "demo": "Run a demonstration without the internet.",
-    "ingest-one": "Poll one feed once and print the counts.",
-    "collect-window": "Collect the entries of a time window as candidates, without storing them.",
-    "screen": "Score candidates by topics and suggest which to keep.",
-    "review": "Review candidates, select and confirm.",
-    "insert-selected": "Store confirmed candidates as entries.",
-    "screen-live": "Hold new entries of selected feeds for review.",
-    "held": "List, export or drop entries held for review.",
-    "entries": "List entries, newest first, each article once.",
-    "articles": "List articles: each once, however many feeds carried it.",
-    "entry": "Show one entry.",
-    "raw": "Write the raw bytes of a fetch or an entry.",
-    "diff": "Show what a publisher changed between two fetches.",
-    "fulltext": "Fetch, extract and show the full texts of entries.",
-    "media": "Download, list and prune the files of entries, such as podcast episodes.",
-    "fixture": "Write a stored document as a test case for the parser.",
-    "explain": "Explain when and why a feed is polled.",
-    "status": "Show the whole engine on one screen, and what to do next.",
-    "top": "Rank feeds by new entries, bytes, errors, latency or lag.",
-    "hosts": "List hosts that pause, fail or hold feeds back.",
-    "simulate": "Replay the recorded past under another scheduling policy.",
-    "stats": "Count feeds, entries, fetches and events.",
-    "replay": "Parse stored raw documents again.",
-    "purge": "Delete what retention no longer keeps.",
-    "verify": "Check that the store and the raw documents agree.",
-    "blobs": "Move raw documents to another raw store, or index them again.",
-    "restore": "Fill an empty store from the raw documents.",
-    "store": "Transfer the store to another database.",
-    "doctor": "Check the environment and the configuration.",
-    "config": "Show the settings.",
-    "token": "Create and revoke API tokens.",
-    "backfill": "Read the archive of a feed.",
-    "clusters": "List stories that several feeds tell.",
-    "duplicates": "Find feeds that carry the same articles.",
-    "jobs": "List, cancel and retry background jobs.",
-    "push": "Show WebSub hubs and subscribe feeds to them again.",
-    "webhook": "Send events to other programs.",
-    "secrets": "Encrypt webhook secrets, feed passwords and push secrets in the store.",
-    "quota": "Show or change how much a feed may bring at once and in a day.",
-    "cursors": "List or delete the positions of readers in the event log.",
-    "mcp": "Serve MCP tools for agents.",
-    "confirm": "Confirm or decline what agents want to insert.",
-    "canonicalize": "Find and verify the canonical address of a feed.",
-    "models": "Install models for embedding-based screening.",
-    "parse": "Parse feed documents and show their content.",
+    name: about for _, commands in ROOMS.values() for name, about in commands.items()
 }
 
-# How help groups them; a command that is in no group comes last.
-GROUPS: Final = {
-    "The first day": (
-        "demo", "init", "add", "import", "sync", "run", "list", "show", "entries", "status",
-    ),
-    "Feeds": (
-        "remove", "pause", "resume", "move", "export", "canonicalize", "backfill", "push", "quota",
-        "duplicates",
-    ),
-    "Entries and documents": (
-        "entry", "articles", "clusters", "fulltext", "media", "raw", "diff", "fixture", "parse", "replay",
-    ),
-    "Two-phase ingestion": (
-        "collect-window", "screen", "review", "insert-selected", "confirm", "screen-live", "held",
-        "ingest-one", "models",
-    ),
-    "Why and how much": ("explain", "top", "hosts", "simulate", "stats", "jobs", "workers"),
-    "Servers and other programs": (
-        "serve", "worker", "api", "relay", "mcp", "webhook", "cursors", "token", "healthcheck",
-    ),
-    "Upkeep": (
-        "doctor", "config", "verify", "purge", "migrate", "store", "blobs", "restore", "secrets",
-    ),
-}  # fmt: skip
+# What help begins with; each other command is listed in its room.
+FIRST_DAY: Final = (
+    "demo",
+    "init",
+    "add",
+    "import",
+    "sync",
+    "run",
+    "list",
+    "show",
+    "entries",
+    "status",
+)
 
 # Commands that run until a signal stops them; their imports take longer than those of the others.
 LONG_RUNNING: Final = frozenset({"run", "serve", "worker", "api", "relay"})
@@ -140,9 +172,22 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         name = _identifier(cmd_name)
-        module = import_module(f"feedmill.interfaces.cli.commands.{name}")
+        room = next(room for room, (_, commands) in ROOMS.items() if cmd_name in commands)
+        module = import_module(f"feedmill.interfaces.cli.commands.{room}.{name}")
         command: click.Command = getattr(module, name)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Commands with their short help, without importing them; else options."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415  # for completion only
+
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=about)
+            for name, about in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own type
         """Run the command; a closed pipe (`| head -1`) is not a failure."""
@@ -153,18 +198,22 @@ class LazyGroup(click.Group):
             ctx.exit(0)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        grouped = {name for names in GROUPS.values() for name in names}
-        rest = tuple(name for name in COMMANDS if name not in grouped)
-        for title, names in (*GROUPS.items(), ("Further commands", rest)):
-            rows = [(name, COMMANDS[name]) for name in names if name in COMMANDS]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows, col_max=20, col_spacing=2)
+        sections = [("The first day", {name: COMMANDS[name] for name in FIRST_DAY})]
+        sections += [
+            (title, {name: about for name, about in rows.items() if name not in FIRST_DAY})
+            for title, rows in ROOMS.values()
+        ]
+        for title, rows in sections:
+            with formatter.section(title):
+                formatter.write_dl(list(rows.items()), col_max=20, col_spacing=2)
 
 
 @click.group(
     cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "terminal_width": max(min(get_terminal_size().columns, 100) - 2, 30),
+    },
 )
 @click.version_option(__version__, prog_name="feedmill", message="%(prog)s %(version)s")
 @click.option(
@@ -199,7 +248,8 @@ def main() -> None:
         # A terminal that is not UTF-8 shows what it can, and is no reason to fail.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    status = _status(lambda: cli.main(standalone_mode=False), as_json="--json" in sys.argv)
+    _refuse_undecodable()
+    status = _status(lambda: cli.main(standalone_mode=False), as_json=_speaks_json())
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -208,6 +258,24 @@ def main() -> None:
     # once more, which takes longer than to let go of a host (a third of a second against 60 ms).
     gc.freeze()
     sys.exit(status)
+
+
+def _refuse_undecodable() -> None:
+    """Exit with 2 when an argument has bytes that are no text: no name in the store has such."""
+    for word in sys.argv[1:]:
+        if any("\udc80" <= sign <= "\udcff" for sign in word):
+            hint = "set the locale of the terminal to UTF-8, as LC_ALL=C.UTF-8; a file can be given as -"
+            exit_with_error(
+                "usage",
+                f"an argument is not valid UTF-8: {word!a}",
+                hint,
+                as_json=_speaks_json(),
+                status=2,
+            )
+
+
+def _speaks_json() -> bool:
+    return not {"--json", "--ndjson"}.isdisjoint(sys.argv)
 
 
 def _unknown(name: str) -> str:
@@ -238,12 +306,23 @@ def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN40
         where = f"{problem.filename}: " if problem.filename else ""
         exit_with_error("io-error", f"{where}{problem.strerror or problem}", as_json=as_json)
     except Exception as problem:
+        _give_up_if_ours(problem, as_json=as_json)
         if "-vv" in sys.argv and not as_json:
             raise
         words = f"{type(problem).__name__}: {problem}"
         hint = "this is a bug in feedmill; please report it, with what `feedmill -vv ...` says"
         exit_with_error("surprise", words, hint, as_json=as_json)
     return result if isinstance(result, int) else 0
+
+
+def _give_up_if_ours(problem: Exception, *, as_json: bool) -> None:
+    """Exit with the words of an error of the engine."""
+    from feedmill.errors import FeedmillError  # noqa: PLC0415  # help does without
+
+    if isinstance(problem, FeedmillError):
+        from feedmill.interfaces.cli.run_command import give_up  # noqa: PLC0415
+
+        give_up(problem, as_json=as_json)
 
 
 def _refuse(problem: click.ClickException, *, as_json: bool) -> NoReturn:

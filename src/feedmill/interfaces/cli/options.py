@@ -3,14 +3,105 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-after_option = click.option("--after", metavar="CURSOR", help="Continue after the previous page.")
+from feedmill.interfaces.cli.exit import JSON_FORM
+
+_HEADER: Final = "feedmill.header"
+_LIMIT: Final = "feedmill.limit"
+_AFTER: Final = "feedmill.after"
+
+
+def _kept(name: str, value: object = None) -> Callable[..., None]:
+    """A callback that keeps the value of an option in the context, for who prints: no command passes it on."""
+
+    def keep(ctx: click.Context, _: click.Parameter, given: Any) -> None:  # noqa: ANN401  # of any option
+        if given:
+            ctx.meta[name] = given if value is None else value
+
+    return keep
+
+
+json_option = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=_kept(JSON_FORM, "json"),
+    help="Print JSON.",
+)
+_ndjson_option = click.option(
+    "--ndjson",
+    is_flag=True,
+    expose_value=False,
+    callback=_kept(JSON_FORM, "ndjson"),
+    help="Print one line of JSON per item, of all pages unless --limit is given.",
+)
+_header_option = click.option(
+    "--header",
+    is_flag=True,
+    expose_value=False,
+    callback=_kept(_HEADER),
+    help="Print the names of the columns also into a pipe.",
+)
+_after_option = click.option(
+    "--after",
+    metavar="CURSOR",
+    expose_value=False,
+    callback=_kept(_AFTER),
+    help="Continue after the previous page.",
+)
+
+
+class ListRequest(NamedTuple):
+    """What a list was asked for; `limit` None: everything."""
+
+    limit: int | None
+    after: str | None
+    as_lines: bool
+    has_header: bool
+
+
+def list_options(limit: int | None = None) -> Callable[[Any], Any]:
+    """The options of a list: --json, --ndjson and --header; with a limit also --limit and --after, for its pages."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        command = _header_option(_ndjson_option(json_option(command)))
+        if limit is None:
+            return command
+        help_text = f"Maximum number of items; 0: all.  [default: {limit}]"
+        number = click.option(
+            "--limit",
+            type=click.IntRange(min=0),
+            metavar="N",
+            expose_value=False,
+            callback=_kept_limit(limit),
+            help=help_text,
+        )
+        return number(_after_option(command))
+
+    return add
+
+
+def list_request() -> ListRequest:
+    """What the list that runs was asked for."""
+    meta = click.get_current_context().meta
+    as_lines = meta.get(JSON_FORM) == "ndjson"
+    given, usual = meta.get(_LIMIT, (None, None))
+    limit = given if given is not None else None if as_lines else usual
+    return ListRequest(limit or None, meta.get(_AFTER), as_lines, bool(meta.get(_HEADER)))
+
+
+def _kept_limit(usual: int) -> Callable[..., None]:
+    def keep(ctx: click.Context, _: click.Parameter, given: int | None) -> None:
+        ctx.meta[_LIMIT] = (given, usual)
+
+    return keep
+
+
 duration_option = click.option(
     "--for",
     "duration",
@@ -32,22 +123,6 @@ topic_option = click.option(
 )
 _UNITS: Final = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _SPELLING: Final = re.compile(r"([0-9]{1,6})([dhms])")
-
-
-def context_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The context as the first argument, and --json as the last option."""
-    return json_option(click.pass_context(command))
-
-
-def limit_option(default: int) -> Callable[[Any], Any]:
-    """--limit: the size of a page."""
-    return click.option(
-        "--limit",
-        type=click.IntRange(1, 1000),
-        default=default,
-        show_default=True,
-        help="Maximum number of items.",
-    )
 
 
 def out_option(default: str) -> Callable[[Any], Any]:
@@ -72,6 +147,17 @@ def overlap_option(help_text: str) -> Callable[[Any], Any]:
         metavar="DURATION",
         help=help_text,
     )
+
+
+def parse_time(text: str) -> datetime:
+    """The time of an option."""
+    from feedmill.normalise.dates.parse import parse_date  # noqa: PLC0415  # few commands have one
+
+    moment = parse_date(text)
+    if moment is None:
+        message = f"{text!r} is not a time; use a format like 2025-10-14 or 2025-10-14T09:30:00Z"
+        raise click.BadParameter(message)
+    return moment
 
 
 def parse_duration(text: str) -> timedelta:

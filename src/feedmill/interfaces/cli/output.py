@@ -5,8 +5,9 @@ end and no reversal of the writing direction survives.
 """
 
 import os
+import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final, Protocol
@@ -14,7 +15,11 @@ from typing import Any, Final, Protocol
 import click
 import msgspec
 
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import list_request
+
 _NARROW: Final = 24  # columns up to here are shown whole on a terminal
+_LEAST: Final = 12  # columns that a text needs at least
 
 
 class ProgressStep(Protocol):
@@ -72,9 +77,9 @@ def show_json_line(value: object) -> None:
     click.echo(msgspec.json.encode(value))
 
 
-def show_result(value: object, words: str, *, as_json: bool) -> None:
+def show_result(value: object, words: str) -> None:
     """The result of a command: as JSON, or in words."""
-    if as_json:
+    if is_json():
         show_json(value)
     else:
         click.echo(words)
@@ -85,67 +90,138 @@ def show_list(
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
-    as_json: bool,
     empty: str = "",
     following: str | None = None,
+    whole: object = None,
+    show: Callable[[], None] | None = None,
 ) -> None:
-    """A page of a list: as JSON with the cursor of the next page, or as a table."""
-    if as_json:
-        show_json({"items": items, "next": following})
-    elif empty and not rows:
+    """A list as a table, as JSON with the cursor of the next page, or as lines of JSON.
+
+    `whole` is the JSON document of a list that says more than its items; `show` prints a terminal's own form.
+    """
+    if list_request().as_lines:
+        for item in items:
+            show_json_line(item)
+    elif is_json():
+        show_json({"items": items, "next": following} if whole is None else whole)
+    elif empty and not items:
         click.echo(empty)
+    elif show is not None:
+        show()
     else:
         show_table(head, rows)
+    if following is not None and not is_json():
+        # On standard error: a pipe holds the list alone.
+        click.echo(f"next page: --after {following}", err=True)
 
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wrap: bool = False) -> None:
     """A table: fitted to a terminal by rich, tab-separated in a pipe.
 
-    What is too long is cut, or with `wrap` goes on in the next line.
+    What is too long is cut, or with `wrap` goes on in the next line. A terminal is shown no column that is empty, and
+    one line per cell where it is too narrow for a table.
     """
     if not sys.stdout.isatty():
+        if list_request().has_header:
+            click.echo("\t".join(head))
         for row in rows:
             click.echo("\t".join(shorten(cell, 400) for cell in row))
+        return
+    filled = [place for place in range(len(head)) if not rows or any(row[place] for row in rows)]
+    head, rows = (
+        [head[place] for place in filled],
+        [[row[place] for place in filled] for row in rows],
+    )
+    widest = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    # rich takes from every column alike; an id without its last digit is no id.
+    elastic = [width > _NARROW for width in widest]
+    elastic[-1] = elastic[-1] or not any(elastic)
+    fixed = sum(width for width, gives in zip(widest, elastic, strict=True) if not gives)
+    columns, lines = shutil.get_terminal_size()
+    if fixed + 2 * len(head) + _LEAST * sum(elastic) > columns:
+        _show_records(head, rows)
         return
     from rich.console import Console  # noqa: PLC0415  # only on a terminal
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False)
-    for place, name in enumerate(head):
-        widest = max((len(row[place]) for row in rows), default=0)
-        # rich takes from every column alike; an id without its last digit is no id.
-        table.add_column(name, no_wrap=not wrap and widest <= _NARROW)
+    for name, gives in zip(head, elastic, strict=True):
+        table.add_column(name, no_wrap=not wrap and not gives)
     for row in rows:
-        table.add_row(
-            *(
-                Text(
-                    shorten(cell, 400 if wrap else 120),
-                    no_wrap=not wrap,
-                    overflow="fold" if wrap else "ellipsis",
-                )
-                for cell in row
-            )
-        )
-    Console(no_color=bool(os.environ.get("NO_COLOR"))).print(table)
+        cells = (shorten(cell, 400 if wrap else 120) for cell in row)
+        if wrap:
+            table.add_row(*(Text(cell, overflow="fold") for cell in cells))
+        else:
+            table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells))
+    # Both, or rich takes a terminal that it calls dumb for one of 80 columns.
+    Console(width=columns, height=lines, no_color=bool(os.environ.get("NO_COLOR"))).print(table)
+
+
+def _show_records(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Rows as paragraphs, one cell a line."""
+    width = max(map(len, head)) + 2
+    for number, row in enumerate(rows):
+        if number:
+            click.echo()
+        for name, cell in zip(head, row, strict=True):
+            if cell:
+                show_line(name, shorten(cell, 400), width=width, bold=True)
+
+
+def show_line(
+    name: str,
+    text: str,
+    *,
+    width: int = 26,
+    indent: str = "",
+    bold: bool | None = None,
+    fg: str | None = None,
+) -> None:
+    """A name and its text beside it; on a terminal the text is wrapped at words, below the name where it is narrow."""
+    label = f"{indent}{name:<{width - len(indent)}}"
+    if not sys.stdout.isatty():
+        click.echo(label + text)
+        return
+    columns = shutil.get_terminal_size().columns
+    beside = columns - width >= 2 * _LEAST
+    hang = width if beside else len(indent) + 2
+    lines = wrap_text(text, columns - hang) or [""]
+    shown = style_text(label, bold=bold, fg=fg)
+    click.echo(shown + lines.pop(0) if beside else shown)
+    for line in lines:
+        click.echo(" " * hang + line)
+
+
+def wrap_text(text: str, width: int) -> list[str]:
+    """Lines of at most `width` characters; an address is never cut."""
+    from textwrap import wrap  # noqa: PLC0415  # only on a terminal
+
+    return wrap(text, max(width, _LEAST), break_long_words=False, break_on_hyphens=False)
 
 
 def show_facts(facts: Mapping[str, Any], *, indent: str = "") -> None:
     """One fact a line; what is empty is left out, what is nested is indented."""
     for key, value in facts.items():
-        if value in (None, "", (), [], {}):
+        if _is_empty(value):
             continue
         if isinstance(value, Mapping):
             click.echo(indent + style_text(key, bold=True))
             show_facts(value, indent=indent + "  ")
         else:
-            click.echo(f"{indent}{key:<{26 - len(indent)}}{shorten(_plain(value), 400)}")
+            show_line(key, shorten(_plain(value), 400), indent=indent)
+
+
+def _is_empty(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_empty, value.values()))
+    return value in (None, "", (), [])
 
 
 @contextmanager
 def progress(total: int | None, what: str, *, hide: bool = False) -> Iterator[ProgressStep]:
     """A progress bar on standard error while long work goes on; nothing in a pipe."""
-    if hide or not sys.stderr.isatty():
+    if hide or is_json() or not sys.stderr.isatty():
         yield _no_step
         return
     from rich.console import Console  # noqa: PLC0415

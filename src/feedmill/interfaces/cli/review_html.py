@@ -33,13 +33,16 @@ def review_page(
     screenings: Mapping[int, Screening],
     *,
     save_as: str,
+    names: Mapping[str, str] | None = None,
 ) -> str:
     """The page for these candidates; `save_as` is the file name of the downloaded selection."""
     style, script = _asset("review.css"), _asset("review.js")
     data = {
         "digest": file.digest,
         "save_as": save_as,
-        "candidates": [_shape(one, screenings.get(one.candidate_id)) for one in candidates],
+        "candidates": [
+            _shape(one, screenings.get(one.candidate_id), names or {}) for one in candidates
+        ],
     }
     return _PAGE.format(
         policy=_policy(style, script),
@@ -51,7 +54,10 @@ def review_page(
     )
 
 
-def _shape(one: WindowCandidate, said: Screening | None) -> dict[str, Any]:
+def _shape(
+    one: WindowCandidate, said: Screening | None, names: Mapping[str, str]
+) -> dict[str, Any]:
+    topic = "" if said is None else said.topic or ""
     return {
         "id": one.candidate_id,
         "title": shorten(one.title or "", 300),
@@ -63,7 +69,7 @@ def _shape(one: WindowCandidate, said: Screening | None) -> dict[str, Any]:
         "known": one.is_known,
         "elsewhere": one.is_known_elsewhere,
         "suggestion": "" if said is None else said.suggestion,
-        "topic": "" if said is None else shorten(said.topic or "", 80),
+        "topic": shorten(names.get(topic, topic), 80),
         "score": 0.0 if said is None else said.score,
         "reason": "" if said is None else shorten(said.reason, 300),
         "evidence": [] if said is None else [shorten(word, 80) for word in said.evidence[:10]],

@@ -17,7 +17,7 @@ PAGE_ITEMS: Final = 40
 NO_TOPIC: Final = "no topic yet"
 _RANK: Final = {"keep": 0, "unsure": 1, "drop": 3}
 HELP: Final = (
-    "3,7-9 choose or leave out · topic NAME choose a whole topic · all · none · filter WORDS ·"
+    "3,7-9 choose or leave out · topic NAME choose the keeps of a topic · all · none · filter WORDS ·"
     " min SCORE · list · next · show N · open N · confirm · quit"
 )
 
@@ -35,9 +35,13 @@ class ReviewSession:
     """One review: the candidates that are shown, in order, and those that were chosen."""
 
     def __init__(
-        self, candidates: Sequence[WindowCandidate], screenings: Mapping[int, Screening]
+        self,
+        candidates: Sequence[WindowCandidate],
+        screenings: Mapping[int, Screening],
+        names: Mapping[str, str] | None = None,
     ) -> None:
         self._said = screenings
+        self._names = names or {}
         self._all = sorted(candidates, key=self._order)
         self._by_id = {one.candidate_id: one for one in candidates}
         self._shown = self._all
@@ -169,11 +173,20 @@ class ReviewSession:
 
     def _choose_topic(self, name: str) -> ReviewReply:
         wanted = name.casefold()
-        ids = [o.candidate_id for o in self._shown if self.topic_of(o).casefold() == wanted]
-        if not ids:
+        own = [o for o in self._shown if wanted in self._spellings(o)]
+        if not own:
             topics = sorted({self.topic_of(one) for one in self._shown})
             return ReviewReply(lines=("the topics here are: " + shorten(", ".join(topics), 300),))
-        return self._choose(ids, on=True)
+        keeps = [o.candidate_id for o in own if self._said[o.candidate_id].suggestion == "keep"]
+        if not keeps:
+            words = f"none of {len(own)} is a keep; choose them by their ids"
+            return ReviewReply(lines=(words,))
+        return self._choose(keeps, on=True)
+
+    def _spellings(self, one: WindowCandidate) -> tuple[str, ...]:
+        said = self._said.get(one.candidate_id)
+        topic = "" if said is None else said.topic or ""
+        return (topic.casefold(), self.topic_of(one).casefold()) if topic else ()
 
     def _choose(self, ids: Iterable[int], *, on: bool) -> ReviewReply:
         wanted = set(ids)
@@ -194,7 +207,12 @@ class ReviewSession:
     def _confirm(self) -> ReviewReply:
         if not self.chosen:
             return ReviewReply(lines=("nothing is selected yet", HELP))
-        return ReviewReply(is_confirmed=True, is_over=True)
+        listed = [one for one in self._all if one.candidate_id in self.chosen]
+        lines = (
+            f"to be written: {len(listed)}",
+            *(line for one in listed for line in self._row(one)[:2]),
+        )
+        return ReviewReply(lines=lines, is_confirmed=True, is_over=True)
 
     def _count(self) -> str:
         return f"{len(self.chosen)} of {len(self._by_id)} chosen"
@@ -202,7 +220,8 @@ class ReviewSession:
     def topic_of(self, one: WindowCandidate) -> str:
         """The topic that a candidate is grouped under."""
         said = self._said.get(one.candidate_id)
-        return (said.topic if said is not None else None) or NO_TOPIC
+        topic = said.topic if said is not None else None
+        return self._names.get(topic, topic) if topic else NO_TOPIC
 
     def _order(self, one: WindowCandidate) -> tuple[bool, str, int, float, int]:
         said = self._said.get(one.candidate_id)

@@ -4,9 +4,9 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 import click
 
@@ -16,56 +16,70 @@ from feedmill.config import Config
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConfigError, FeedmillError, NotFoundError, UsageError
-from feedmill.interfaces.cli.exit import SIGNALS, early_signal, exit_interrupted, exit_with_error
+from feedmill.interfaces.cli.exit import (
+    SIGNALS,
+    early_signal,
+    exit_interrupted,
+    exit_with_error,
+    is_json,
+)
 
 T = TypeVar("T")
+
+
+class HasId(Protocol):
+    """A token, a webhook, a live screen."""
+
+    @property
+    def id(self) -> str: ...
+
+
+Named = TypeVar("Named", bound=HasId)
 _ONE_WISH_SEC: Final = 0.1  # a person who presses Ctrl-C again is slower
 
 
-def config_of(ctx: click.Context, *, as_json: bool) -> Config:
+def config_of() -> Config:
     """The settings in force; every mistake in them is reported at once."""
-    options: dict[str, Any] = ctx.find_root().obj or {}
+    options: dict[str, Any] = click.get_current_context().find_root().obj or {}
     set_up_logging(options.get("verbose", 0), as_json=options.get("log_json", False))
     try:
         return load_config(options.get("config"), options.get("home"))
     except ConfigError as problem:
-        if as_json:
+        if is_json():
             hint = "`feedmill config show --reference` lists every setting"
-            exit_with_error(problem.reason, str(problem), hint, as_json=True, status=2)
+            exit_with_error(problem.reason, str(problem), hint, status=2)
         words = "\n  ".join(("invalid settings", *problem.mistakes))
-        exit_with_error(problem.reason, words, as_json=False, status=2)
+        exit_with_error(problem.reason, words, status=2)
 
 
 def with_services(
-    ctx: click.Context,
     action: Callable[[Services], Awaitable[T]],
     *,
-    as_json: bool,
     config: Config | None = None,
     schema: Schema = "check",
 ) -> T:
     """Open the services, run the action with them, close them; errors become exit codes."""
-    settings = config or config_of(ctx, as_json=as_json)
+    settings = config or config_of()
 
     async def run() -> T:
         async with open_services(settings, schema=schema) as services:
             return await action(services)
 
-    return run_async(run, as_json=as_json)
+    return run_async(run)
 
 
-def run_async(action: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
+def run_async(action: Callable[[], Awaitable[T]]) -> T:
     """Run a coroutine on uvloop where available; errors become exit codes."""
     try:
         return _loop(action)
     except (KeyboardInterrupt, asyncio.CancelledError):
         if early_signal() == signal.SIGTERM:
             sys.exit(0)  # stopped before it began: no work is lost
-        exit_interrupted(as_json=as_json)
+        exit_interrupted()
     except Exception as problem:
         cause = _cause(problem)
         if isinstance(cause, FeedmillError):
-            _give_up(cause, as_json=as_json)
+            give_up(cause)
         if cause is not problem:
             raise cause from problem
         raise
@@ -105,8 +119,13 @@ def stop_on_signals(watch: Lifecycle) -> SignalHandler:
     return stopping
 
 
-def pick_one(found: Sequence[T], name: str, kind: str, hint: str) -> T:
-    """The only match of a name; NotFoundError or UsageError when there is none or several."""
+def pick_one(
+    known: Iterable[Named], name: str, kind: str, hint: str, *, by_name: bool = False
+) -> Named:
+    """The one thing with this id, start or end of an id, or name; NotFoundError or UsageError otherwise."""
+    found = [one for one in known if one.id == name]
+    if name and not found:
+        found = [one for one in known if _is_called(one, name, by_name=by_name)]
     if not found:
         message = f"there is no {kind} {name!r}"
         raise NotFoundError(message, hint)
@@ -114,6 +133,10 @@ def pick_one(found: Sequence[T], name: str, kind: str, hint: str) -> T:
         message = f"{name!r} matches {len(found)} {kind}s; use more of the id"
         raise UsageError(message)
     return found[0]
+
+
+def _is_called(one: Any, name: str, *, by_name: bool) -> bool:  # noqa: ANN401  # anything with an id
+    return one.id.startswith(name) or one.id.endswith(name) or (by_name and one.name == name)
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -142,6 +165,7 @@ def _cause(problem: BaseException) -> BaseException:
     return problem
 
 
-def _give_up(problem: FeedmillError, *, as_json: bool) -> NoReturn:
+def give_up(problem: FeedmillError, *, as_json: bool | None = None) -> NoReturn:
+    """Exit with the words of an error: 2 for wrong usage and settings, 1 for anything else."""
     status = 2 if isinstance(problem, UsageError | ConfigError) else 1
     exit_with_error(problem.reason, str(problem), problem.hint, as_json=as_json, status=status)

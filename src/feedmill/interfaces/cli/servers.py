@@ -24,6 +24,7 @@ from feedmill.engine.run.gauges import run_counters
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.long_running import (
     deliver_to_sinks,
     role_services,
@@ -72,9 +73,7 @@ def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def serve_until_stopped(
-    config: Config, wanted: ListenOptions, *, with_mill: bool, as_json: bool
-) -> None:
+def serve_until_stopped(config: Config, wanted: ListenOptions, *, with_mill: bool) -> None:
     """Serve REST, and gRPC when asked for, until SIGTERM or Ctrl-C; with_mill polls as well."""
     if with_mill:
         announce_settings(config)
@@ -84,11 +83,11 @@ def serve_until_stopped(
         async with AsyncExitStack() as stack:
             addresses = await _open(stack, services, watch, report.metrics, wanted)
             await listen_for_hubs(stack, services)
-            _print_addresses(addresses, as_json=as_json)
+            _print_addresses(addresses)
             await _work(services, watch, report, with_mill=with_mill)
         return stopping
 
-    run_role(config, "apply" if with_mill else "await", action, as_json=as_json)
+    run_role(config, "apply" if with_mill else "await", action)
 
 
 @asynccontextmanager
@@ -189,7 +188,7 @@ async def _work(
             )
         )
         if with_mill:
-            deliver_to_sinks(group, services, file_sinks(services), watch)
+            deliver_to_sinks(group, services, await file_sinks(services), watch)
             group.create_task(run_maintenance(services, watch))
             group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
@@ -200,8 +199,8 @@ async def _work(
             counting.cancel()
 
 
-def _print_addresses(addresses: dict[str, str], *, as_json: bool) -> None:
-    if as_json:
+def _print_addresses(addresses: dict[str, str]) -> None:
+    if is_json():
         show_json_line(addresses)
         return
     click.echo(f"console at {addresses['rest']}/, REST API described at {addresses['rest']}/docs")

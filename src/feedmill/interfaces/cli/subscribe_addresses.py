@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import click
+import msgspec
 from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
@@ -14,6 +15,7 @@ from feedmill.engine.service.subscriptions import open_subscriber
 from feedmill.engine.subscribe.add_feed import Subscribed, add_tags, subscribe_unchecked
 from feedmill.engine.subscribe.subscriber import FeedChoices, Subscriber
 from feedmill.errors import FeedmillError, NoFeedError, UsageError
+from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt
 from feedmill.interfaces.cli.output import format_count, progress, shorten, show_table, style_text
 from feedmill.model.canonical import Canonical, FoundFeed
 from feedmill.model.feed import FeedOverrides
@@ -37,6 +39,7 @@ class AddOptions(NamedTuple):
     tags: tuple[str, ...]
     overrides: FeedOverrides
     choose: str | None = None
+    budget: int | None = None
 
 
 class RejectedAddress(NamedTuple):
@@ -74,15 +77,21 @@ def answer_shape(answer: AddAnswer, schedule: ScheduleConfig) -> dict[str, Any]:
         error = {"code": problem.reason, "message": str(problem), "hint": problem.hint}
         return {"created": False, "address": answer.address, "error": error}
     if isinstance(answer, FeedChoices):
-        feeds = [_found_shape(feed) for feed in answer.feeds]
+        feeds = [msgspec.to_builtins(feed) for feed in answer.feeds]
         return {"created": False, "page_url": answer.page_url, "choices": feeds}
     shape = {"created": answer.created, **feed_wire(answer.feed, schedule)}
     if answer.canonical is not None:
-        shape["canonical"] = {"reason": answer.canonical.reason, "requests": answer.requests}
+        shape["canonical"] = {
+            "reason": answer.canonical.reason,
+            "requests": answer.requests,
+            "guessed": answer.is_guess,
+        }
+    if answer.chosen_for:
+        shape["chosen_for"] = answer.chosen_for
     return shape
 
 
-def print_answers(answers: Sequence[AddAnswer]) -> None:
+def print_answers(answers: Sequence[AddAnswer], *, is_polled: bool = False) -> None:
     """Print the answers."""
     for answer in answers:
         match answer:
@@ -90,12 +99,14 @@ def print_answers(answers: Sequence[AddAnswer]) -> None:
                 _say_subscribed(answer)
             case FeedChoices():
                 click.echo(f"{answer.page_url} has several feeds; pass --choose N, URL or best:")
-                _show_choices(answer.feeds)
+                show_choices(answer.feeds)
             case RejectedAddress(_, problem):
                 click.echo(f"feedmill: {shorten(str(problem), 400)}", err=True)
                 if problem.hint:
                     click.echo(f"  {problem.hint}", err=True)
     new = [one.feed for one in answers if isinstance(one, Subscribed) and one.created]
+    if is_polled:
+        return
     if any(feed.last_fetch_at is None for feed in new):
         click.echo("next: feedmill sync")
     elif new:
@@ -129,6 +140,7 @@ async def _subscribe(
         tags=options.tags,
         overrides=options.overrides,
         choose=options.choose,
+        budget=options.budget,
     )
 
 
@@ -137,8 +149,9 @@ async def _decided(answer: AddAnswer, options: AddOptions, subscriber: Subscribe
     if not isinstance(answer, FeedChoices):
         return answer
     click.echo(f"{answer.page_url} has several feeds:")
-    _show_choices(answer.feeds)
-    number = click.prompt("Which one", type=click.IntRange(1, len(answer.feeds)), default=1)
+    show_choices(answer.feeds)
+    with ctrl_c_ends_prompt():
+        number = click.prompt("Which one", type=click.IntRange(1, len(answer.feeds)), default=1)
     chosen = options._replace(choose=answer.feeds[number - 1].url)
     try:
         return await _subscribe_and_tag(answer.page_url, chosen, subscriber, as_is=False)
@@ -152,30 +165,32 @@ def _say_subscribed(done: Subscribed) -> None:
     found = done.canonical
     if found is not None and done.requests:
         asked = "1 request" if done.requests == 1 else f"{done.requests} requests"
-        click.echo(f"  {_why(found, done.page_url)} ({asked})")
+        click.echo(f"  {_why(found, done)} ({asked})")
+        if done.chosen_for:
+            click.echo(f"  {done.chosen_for}; the others are known as its addresses")
 
 
-def _why(found: Canonical, page_url: str | None) -> str:
-    given = found.input_url
+def _why(found: Canonical, done: Subscribed) -> str:
+    given, page_url = found.input_url, done.page_url
+    if done.is_guess:
+        return f"guessed: {page_url} names no feed, and this usual address has one; {_WHY[found.reason]}"
     if page_url is not None:
         return f"found on {page_url}; {_WHY[found.reason]}"
     instead = f", instead of {given}" if given and given != found.url else ""
     return f"{_WHY[found.reason]}{instead}"
 
 
-def _show_choices(feeds: Sequence[FoundFeed]) -> None:
+def show_choices(feeds: Sequence[FoundFeed]) -> None:
+    """The feeds to choose among, best first."""
     rows = [
-        (str(number), feed.title or "-", feed.type or "-", feed.url)
+        (
+            str(number),
+            shorten(feed.title or "-", 50),
+            feed.format or feed.type or "-",
+            "-" if feed.entries is None else str(feed.entries),
+            f"{feed.last_post:%Y-%m-%d}" if feed.last_post else "-",
+            feed.url,
+        )
         for number, feed in enumerate(feeds, 1)
     ]
-    show_table(("n", "title", "type", "url"), rows)
-
-
-def _found_shape(feed: FoundFeed) -> dict[str, Any]:
-    return {
-        "url": feed.url,
-        "title": feed.title,
-        "type": feed.type,
-        "found_by": feed.found_by,
-        "is_comments": feed.is_comments,
-    }
+    show_table(("n", "title", "format", "entries", "last post", "url"), rows)

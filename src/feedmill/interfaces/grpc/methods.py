@@ -6,7 +6,18 @@ from typing import Annotated, Any, Final, Protocol, TypedDict, TypeVar
 
 from msgspec import Meta
 
-from feedmill.engine.service import backfill, figures, hosts, jobs, push, queries, subscriptions
+from feedmill.engine.service import (
+    backfill,
+    clusters,
+    cursors,
+    figures,
+    hosts,
+    jobs,
+    media,
+    push,
+    queries,
+    subscriptions,
+)
 from feedmill.engine.service.service_levels import service_levels as levels
 from feedmill.engine.service.simulate import (
     DEFAULT_DAYS,
@@ -37,8 +48,10 @@ from feedmill.interfaces.grpc.messages import (
     simulation_message,
 )
 from feedmill.model.figures import Granularity, TopBy
-from feedmill.model.page import Duplicates, EntryFilter
-from feedmill.publish.shapes import CanonicalWish, FeedChange, FeedWish
+from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
+from feedmill.publish.shapes import CanonicalWish, DiscoverWish, FeedChange, FeedWish
+from feedmill.publish.to_shapes import fetch_shape
+from feedmill.search.query import parse_query
 
 _PART_BYTES: Final = 64 * 1024
 
@@ -189,6 +202,20 @@ async def simulate(request: pb.SimulateRequest, room: CallContext) -> pb.Simulat
     return simulation_message(found.shape)
 
 
+# cursors
+
+
+async def list_cursors(_: pb.ListCursorsRequest, room: CallContext) -> pb.CursorPage:
+    """Readers of the log with how far they are behind."""
+    return message_of(pb.CursorPage, await cursors.list_cursors(room.services))
+
+
+async def drop_cursor(request: pb.DropCursorRequest, room: CallContext) -> pb.DropCursorReply:
+    """Delete the position of a reader."""
+    await cursors.drop_cursor(request.consumer, room.services)
+    return pb.DropCursorReply()
+
+
 # hosts
 
 
@@ -215,6 +242,9 @@ async def get_host(request: pb.HostRequest, room: CallContext) -> pb.Host:
 async def list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb.EntryPage:
     """Entries, newest arrivals first."""
     once: Duplicates = "cluster" if request.one_per_cluster else "hide"
+    asked = optional_field(request, "query")
+    full_texts = request.search_full_texts
+    query = None if asked is None else parse_query(asked, full_texts=full_texts)
     where = EntryFilter(
         feed_ids=tuple(request.feed_ids) or None,
         tag=optional_field(request, "tag"),
@@ -229,7 +259,8 @@ async def list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb.
         published_since=optional_instant(request, "published_since"),
         published_until=optional_instant(request, "published_until"),
         duplicates="include" if request.include_duplicates else once,
-        order="published" if request.by_publication else "first_seen",
+        query=query,
+        order=_order(request),
         ascending=request.oldest_first,
     )
     feed_id, cursor = optional_field(request, "feed_id"), optional_field(request, "cursor")
@@ -238,6 +269,13 @@ async def list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb.
     else:
         ask = partial(queries.feed_entries, feed_id, where, room.services, cursor=cursor)
     return await _fitting(request, room, ask, partial(message_of, pb.EntryPage))
+
+
+def _order(request: pb.ListEntriesRequest) -> EntryOrder:
+    if request.by_publication:
+        return "published"
+    is_ranked = request.HasField("query") and not request.by_arrival
+    return "relevance" if is_ranked else "first_seen"
 
 
 async def get_entry(request: pb.EntryRequest, room: CallContext) -> pb.Entry:
@@ -261,7 +299,8 @@ async def raw(request: pb.RawRequest, room: CallContext) -> AsyncGenerator[pb.Ra
             message = "give an entry_uid or a fetch_id"
             raise UsageError(message)
     body = memoryview(found.body)
-    yield pb.RawPart(fetch=fetch_message(found.fetch), offset=found.offset, length=len(body))
+    fetch = fetch_shape(found.fetch, room.services.config.blobs.url)
+    yield pb.RawPart(fetch=fetch_message(fetch), offset=found.offset, length=len(body))
     for start in range(0, len(body), _PART_BYTES):
         yield pb.RawPart(data=bytes(body[start : start + _PART_BYTES]))
 
@@ -327,6 +366,43 @@ async def subscribe_push(request: pb.FeedRequest, room: CallContext) -> pb.FeedP
     return message_of(pb.FeedPush, await push.resubscribe(feed, room.services))
 
 
+# media and clusters
+
+
+async def list_media(request: pb.ListMediaRequest, room: CallContext) -> pb.MediaPage:
+    """Files of entries, those that were wanted last first."""
+    names = ("feed_id", "entry_uid", "state", "cursor")
+    given = {name: optional_field(request, name) for name in names}
+    ask = partial(media.list_media, room.services, **given)
+    return await _fitting(request, room, ask, partial(message_of, pb.MediaPage))
+
+
+async def get_media(request: pb.MediaRequest, room: CallContext) -> pb.MediaFile:
+    """One file."""
+    return message_of(pb.MediaFile, await media.get_media(request.media_id, room.services))
+
+
+async def retry_media(request: pb.MediaRequest, room: CallContext) -> pb.MediaFile:
+    """Queue a download again."""
+    return message_of(pb.MediaFile, await media.retry_media(request.media_id, room.services))
+
+
+async def list_clusters(request: pb.ListClustersRequest, room: CallContext) -> pb.ClusterPage:
+    """Stories that several feeds tell."""
+    ask = partial(
+        clusters.list_clusters,
+        room.services,
+        min_feeds=request.min_feeds or 2,
+        cursor=optional_field(request, "cursor"),
+    )
+    return await _fitting(request, room, ask, partial(message_of, pb.ClusterPage))
+
+
+async def get_cluster(request: pb.ClusterRequest, room: CallContext) -> pb.Cluster:
+    """One story with its entries."""
+    return message_of(pb.Cluster, await clusters.get_cluster(request.cluster_id, room.services))
+
+
 # background jobs
 
 
@@ -361,6 +437,14 @@ async def canonicalize(request: pb.CanonicalizeRequest, room: CallContext) -> pb
     wish = read_wish(request, CanonicalWish)
     return canonical_message(
         await subscriptions.canonicalize(wish.url, room.services, room.subscriber)
+    )
+
+
+async def discover(request: pb.DiscoverRequest, room: CallContext) -> pb.DiscoverReply:
+    """The feeds that an address leads to."""
+    wish = read_wish(request, DiscoverWish)
+    return message_of(
+        pb.DiscoverReply, await subscriptions.discover(wish, room.services, room.subscriber)
     )
 
 
@@ -414,9 +498,17 @@ GRPC_METHODS: Final[GrpcMethods] = {
     "Articles/List": GrpcMethod("read", list_articles),
     "Events/List": GrpcMethod("read", list_events),
     "Events/Watch": GrpcMethod("read", watch_events),
+    "Cursors/List": GrpcMethod("admin", list_cursors),
+    "Cursors/Drop": GrpcMethod("admin", drop_cursor),
     "Jobs/List": GrpcMethod("read", list_jobs),
     "Jobs/Get": GrpcMethod("read", get_job),
     "Jobs/Cancel": GrpcMethod("write", cancel_job),
     "Jobs/Retry": GrpcMethod("write", retry_job),
+    "Media/List": GrpcMethod("read", list_media),
+    "Media/Get": GrpcMethod("read", get_media),
+    "Media/Retry": GrpcMethod("write", retry_media),
+    "Clusters/List": GrpcMethod("read", list_clusters),
+    "Clusters/Get": GrpcMethod("read", get_cluster),
     "Addresses/Canonicalize": GrpcMethod("write", canonicalize),
+    "Addresses/Discover": GrpcMethod("write", discover),
 }

@@ -119,6 +119,26 @@ class CollectedWindow(BaseModel):
     notice: str = NOTICE
 
 
+class WindowRow(BaseModel):
+    """A collected window."""
+
+    window_id: str
+    collected_at: datetime
+    start: datetime
+    end: datetime
+    sources: int
+    candidates: int
+    screened: int
+    topics: list[str]
+
+
+class WindowList(BaseModel):
+    """Collected windows, the newest first."""
+
+    windows: list[WindowRow]
+    next_cursor: str | None = None
+
+
 class TopicShape(BaseModel):
     """A topic that candidates are screened for."""
 
@@ -197,8 +217,13 @@ class InsertAnswer(BaseModel):
     skipped: int
     feeds_added: int = Field(description="Sources that became paused subscriptions.")
     entry_uids: list[str] = Field(description="Uids of the new entries; see get_entry.")
+    selected: int = 0
+    skipped_reasons: dict[int, str] = Field(default={}, description="Reason by candidate id.")
     confirmed_by: str
     confirmed_at: datetime
+    is_repeat: bool = Field(
+        default=False, description="The ticket was used before: this is what it did then."
+    )
 
 
 class FeedRow(BaseModel):
@@ -277,3 +302,26 @@ class EntryAnswer(BaseModel):
     untrusted: dict[str, Any] = Field(description="Its text and authors, as given by the feed.")
     is_cut: bool = Field(default=False, description="The text is longer than `max_chars`.")
     notice: str = NOTICE
+
+
+class FoundFeedRow(BaseModel):
+    """A feed that an address leads to; nothing was subscribed."""
+
+    found_by: str
+    is_fetched: bool = Field(description="It was requested and is a feed.")
+    format: str | None = None
+    entries: int | None = None
+    last_post: datetime | None = None
+    is_comments: bool = False
+    untrusted: dict[str, Any]
+
+
+class Discovery(BaseModel):
+    """The feeds that an address leads to, best first, and what the search cost."""
+
+    feeds: list[FoundFeedRow]
+    reason: str
+    words: str
+    requests: int
+    tried: int
+    not_tried: int

@@ -19,7 +19,7 @@ from pydantic import Field
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import require_scope
 from feedmill.engine.two_phase.window_library import WindowLibrary
-from feedmill.errors import FeedmillError
+from feedmill.errors import FeedmillError, extra_hint
 from feedmill.model.token import Caller, Scope
 from feedmill.observe.log import logger
 
@@ -54,7 +54,7 @@ _HINTS: Final = {
     "config": "use hybrid or lexical, and tell the person",
     "model-missing": f"{_OTHERWISE} `feedmill models install` installs the model",
     "model-damaged": f"{_OTHERWISE} `feedmill models remove`, then `feedmill models install`",
-    "missing-extra": f"{_OTHERWISE} pip install 'feedmill[semantic]'",
+    "missing-extra": f"{_OTHERWISE} {extra_hint('semantic')}",
 }
 
 
@@ -84,13 +84,17 @@ def tool(
     *,
     reads: bool = False,
     repeats: bool = False,
+    replaces: bool = False,
     open_world: bool = False,
 ) -> Callable[[Tool[P, T]], ListedTool]:
-    """Make a function a tool: `reads` means read-only, `repeats` means idempotent."""
+    """Make a function a tool: `reads` means read-only, `repeats` idempotent, `replaces` destructive.
+
+    Suggestions and judgements replace earlier ones, and a new window may push the oldest out.
+    """
     hints = ToolAnnotations(
         title=title,
         read_only_hint=reads,
-        destructive_hint=False,
+        destructive_hint=replaces,
         idempotent_hint=reads or repeats,
         open_world_hint=open_world,
     )
@@ -136,6 +140,11 @@ def caller_of(call: Call) -> Caller | None:
         return _OWNER
     caller: Caller | None = request.scope.get(CALLER)
     return caller
+
+
+def is_stdio(caller: Caller) -> bool:
+    """True for the program that started this server, which has no token."""
+    return caller is _OWNER
 
 
 def program_of(call: Call) -> str:

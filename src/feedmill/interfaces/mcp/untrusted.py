@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import UNSET
+
 from feedmill.interfaces.mcp.shapes import (
     CandidateRow,
     EntryRow,
@@ -102,10 +104,16 @@ def entry_row(entry: StoredEntry, feed_title: str, *, max_chars: int) -> EntryRo
             title=clean_line(entry.title or "", TITLE_CHARS),
             feed_title=clean_line(feed_title, TITLE_CHARS),
             url=clean_line(entry.link or "", URL_CHARS),
-            summary=clean_line(entry.summary or "", max_chars),
+            summary=clean_line(_excerpt(entry) or entry.summary or "", max_chars),
             categories=_categories(entry.categories),
         ),
     )
+
+
+def _excerpt(entry: StoredEntry) -> str:
+    """The part of the text that a search found; empty without a search."""
+    found = () if entry.highlight is UNSET else entry.highlight.excerpt
+    return "".join(one.text for one in found)
 
 
 def _reason(reason: str, evidence: Sequence[str]) -> UntrustedReason:

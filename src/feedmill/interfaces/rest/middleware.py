@@ -29,7 +29,7 @@ class Middleware:
 
     def __init__(self, app: ASGIApp, state: AppState) -> None:
         self._app, self._state = app, state
-        self._log = logger("rest").bind()
+        self._log = logger("rest")
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401  # ASGI's own type
         """Handle one request and log it."""

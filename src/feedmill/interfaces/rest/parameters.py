@@ -15,8 +15,10 @@ from feedmill.errors import UsageError
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.model.figures import Granularity, TopBy
 from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
+from feedmill.model.search import SearchQuery
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.publish.shapes import MAX_SEQ
+from feedmill.search.query import MAX_QUERY_CHARS, parse_query
 
 _MOMENT = "RFC 3339, or a date."
 _MOST_FEEDS = 500
@@ -40,6 +42,14 @@ EntryUid = Annotated[str, PathParameter(description="The uid of an entry.")]
 FetchId = Annotated[str, PathParameter(description="The id of a fetch.")]
 DiffFetch = Annotated[
     str | None, QueryParameter(description="The id of a fetch of this feed.", max_length=100)
+]
+SearchText = Annotated[
+    str | None,
+    QueryParameter(
+        description="Full-text search in title, summary and content (with `full_text` in full texts, too): words that all"
+        ' have to be there, "phrases", -excluded words, prefixes with *. Entries get a `highlight`.',
+        max_length=MAX_QUERY_CHARS,
+    ),
 ]
 FullTextQuery = Annotated[
     bool, QueryParameter(description="Add the full text of each entry as `full_text`.")
@@ -89,8 +99,11 @@ DuplicatesQuery = Annotated[
     ),
 ]
 OrderQuery = Annotated[
-    EntryOrder,
-    QueryParameter(description="By publication, or by arrival (of one poll: by publication)."),
+    EntryOrder | None,
+    QueryParameter(
+        description="By publication, by arrival (of one poll: by publication), or by relevance, which is the order of a"
+        " search. Default: first_seen, with `q` relevance."
+    ),
 ]
 DirectionQuery = Annotated[
     Literal["desc", "asc"], QueryParameter(description="The newest or the oldest first.")
@@ -136,15 +149,23 @@ def entry_filter_of_query(
     text: TextQuery = None,
     removed: RemovedQuery = False,
     duplicates: DuplicatesQuery = "hide",
-    order: OrderQuery = "first_seen",
+    order: OrderQuery = None,
     direction: DirectionQuery = "desc",
+    q: SearchText = None,
+    full_text: FullTextQuery = False,
 ) -> EntryFilter:
     """Litestar dependency: the query parameters of lists of entries as a filter."""
     where = entry_filter(
         feeds=feed, tag=tag, category=category, since=since, until=until, text=text
     )
+    query = search_query(q, full_texts=full_text)
+    if order == "relevance" and query is None:
+        raise RequestError(code="bad-parameter", detail="order: relevance is for a search, give q")
+    if direction == "asc" and query is not None and order in (None, "relevance"):
+        raise RequestError(code="bad-parameter", detail="direction: relevance has the best first")
     return replace(
         where,
+        query=query,
         author=author,
         language=language,
         has_enclosure=has_enclosure,
@@ -152,9 +173,17 @@ def entry_filter_of_query(
         published_until=moment(published_until, "published_until"),
         include_removed=removed,
         duplicates=duplicates,
-        order=order,
+        order=order or ("first_seen" if query is None else "relevance"),
         ascending=direction == "asc",
     )
+
+
+def search_query(text: str | None, *, full_texts: bool = False) -> SearchQuery | None:
+    """The search of a query parameter; problem 400 for one that has no meaning."""
+    try:
+        return None if text is None else parse_query(text, full_texts=full_texts)
+    except UsageError as problem:
+        raise RequestError(code="bad-parameter", detail=f"q: {problem}") from problem
 
 
 def entry_filter(

@@ -58,6 +58,7 @@ PROBLEM_KINDS: Final[dict[str, ProblemKind]] = {
     "paused": ProblemKind(409, "The feed is paused"),
     "several-feeds": ProblemKind(409, "The page has several feeds; choose one"),
     "log-rewound": ProblemKind(409, "The log does not have this position: it went back"),
+    "search-off": ProblemKind(409, "Search is off"),
     "conflict": ProblemKind(409, "The request conflicts with the current state"),
     "not-kept": ProblemKind(410, "Deleted by retention"),
     "too-large": ProblemKind(413, "The body is too large"),

@@ -35,5 +35,13 @@ REMOVED_TAGS = frozenset({
     "noframes", "script", "style", "template", "title",
 })  # fmt: skip
 
+# Elements of HTML that nh3 takes off by itself and whose text it keeps.
+HARMLESS_TAGS = frozenset({
+    "area", "base", "basefont", "bgsound", "blink", "body", "button", "canvas", "data", "datalist",
+    "dialog", "dir", "fieldset", "font", "head", "hgroup", "html", "image", "input", "keygen",
+    "label", "legend", "link", "main", "map", "marquee", "menu", "meta", "meter", "nobr", "output",
+    "progress", "rb", "rtc", "search", "slot", "spacer",
+})  # fmt: skip
+
 URL_SCHEMES = frozenset({"http", "https", "mailto"})
 LINK_REL = "noopener noreferrer nofollow"

@@ -25,6 +25,7 @@ class EntryBody(Value):
     written: str
     findings: tuple[Finding, ...] = ()
     embeds: tuple[Embed, ...] = ()  # what it consists of when it has no text of its own
+    base: str | None = None  # of its relative addresses
 
 
 def content_body(entry: ParsedEntry, base: str | None, config: NormaliseConfig) -> EntryBody | None:
@@ -79,4 +80,4 @@ def _body(markup: str, written: str, base: str | None, config: NormaliseConfig) 
         findings.append(Finding(code="too-deep", field="content", detail=detail))
     html = clean.html.strip()
     embeds = clean.embeds if clean.embeds and not clean_text(_LINK.sub("", html)) else ()
-    return EntryBody(html=html, written=written, findings=tuple(findings), embeds=embeds)
+    return EntryBody(html=html, written=written, findings=tuple(findings), embeds=embeds, base=base)

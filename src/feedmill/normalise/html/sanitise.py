@@ -30,7 +30,7 @@ _HTTP = re.compile(r"https?://", re.IGNORECASE)
 # Tabs and line ends inside a scheme count for nothing (WHATWG URL §4.4).
 _MAILTO_SCHEME = r"[\x00-\x20]*+" + "".join(rf"[{c}{c.upper()}][\t\n\r]*+" for c in "mailto") + ":"
 _MAILTO = re.compile(_MAILTO_SCHEME)
-_LOADED_MAILTO = re.compile(rf' (?:src|poster)="{_MAILTO_SCHEME}')
+_LOADED_MAILTO = re.compile(rf'="(?:(?<= src=")|(?<= poster=")){_MAILTO_SCHEME}')
 _CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n\r"})
 # Not those that HTML never closes: it reads `</br>` as one more line break.
 _SELF_CLOSED = re.compile(

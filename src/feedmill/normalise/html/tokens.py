@@ -9,7 +9,7 @@ token that nothing closes ends with the text, so that no input is looked at twic
 import re
 from collections.abc import Iterator
 
-from feedmill.normalise.html.allowlist import REMOVED_TAGS
+from feedmill.normalise.html.allowlist import ALLOWED_TAGS, HARMLESS_TAGS, REMOVED_TAGS
 
 # Elements that stand on lines of their own.
 BLOCK_TAGS = frozenset({
@@ -24,6 +24,10 @@ VOID_TAGS = frozenset({
     "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "image", "img",
     "input", "keygen", "link", "meta", "param", "source", "track", "wbr",
 })  # fmt: skip
+
+_HTML_TAGS = (
+    ALLOWED_TAGS | HARMLESS_TAGS | REMOVED_TAGS | {"embed", "form", "frame", "object", "select"}
+)
 
 _SPACE = r"[\t\n\f\r ]"
 ATTRIBUTE_NAME = r"[^\t\n\f\r />][^\t\n\f\r />=]*+"
@@ -45,6 +49,13 @@ _SLASH = re.compile(r"""(?:\A|[\t\n\f\r "'])/\Z|\A[^=]*/\Z""")
 # Tags only, for splitting a text at them in one go: the name and the end of each are captured.
 TAG_PATTERN = re.compile(rf"</?({_TAG_NAME}){_ATTRIBUTES}(>|\Z)")
 
+# What the end of a text may have cut off: a name, and the beginning of an attribute's name.
+_CUT_TAG = re.compile(r"</?+([A-Za-z][\w:-]*+)?+(?:\s++([\w:-]*+))?+", re.ASCII)
+_FREQUENT_ATTRIBUTES = (
+    "align", "alt", "border", "class", "data-", "dir", "height", "href", "id", "lang", "name", "rel",
+    "src", "style", "target", "title", "width",
+)  # fmt: skip
+
 _CLOSERS = {
     name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.ASCII)
     for name in REMOVED_TAGS
@@ -60,14 +71,14 @@ def html_tokens(text: str) -> Iterator[tuple[re.Match[str], int]]:
     """
     unclosed: set[str] = set()
     position = 0
-    while found := TOKEN_PATTERN.search(text, position):
+    search = TOKEN_PATTERN.search
+    while found := search(text, position):
         position = found.end()
-        if (
-            not found["slash"]
-            and (name := tag_name(found)) in REMOVED_TAGS
-            and not is_self_closed(found)
-        ):
-            position = _end_of_content(text, name, position, unclosed)
+        slash, name = found.group(1, 2)
+        if name and not slash and name not in ALLOWED_TAGS:
+            name = tag_name(found)
+            if name in REMOVED_TAGS and not is_self_closed(found):
+                position = _end_of_content(text, name, position, unclosed)
         yield found, position
 
 
@@ -83,6 +94,28 @@ def tag_name(token: re.Match[str]) -> str:
     """
     name = token["name"] or ""
     return name.lower() if name.isascii() else name
+
+
+def is_address(name: str) -> bool:
+    """Whether a tag's name is an address in angle brackets, which is text: `<jane@example.com>`."""
+    return name in ("http:", "https:") or "@" in name
+
+
+def is_cut_off(rest: str) -> bool:
+    """Whether a tag that nothing closes is markup that was cut off: `x <y then` is text."""
+    rest = rest.rstrip(".…")  # with which publishers mark the end
+    found = _CUT_TAG.match(rest)
+    name, attribute = (part.lower() for part in found.groups("")) if found else ("", "")
+    is_whole = found is not None and found.end() == len(rest)
+    if not name:
+        return is_whole
+    if is_whole and not attribute:
+        return any(tag.startswith(name) for tag in _HTML_TAGS)
+    if name not in _HTML_TAGS:
+        return False
+    if is_whole:
+        return any(known.startswith(attribute) for known in _FREQUENT_ATTRIBUTES)
+    return "=" in rest
 
 
 def _end_of_content(text: str, name: str, start: int, unclosed: set[str]) -> int:

@@ -11,21 +11,19 @@ import re
 from html import escape, unescape
 
 from feedmill.model.base import Value
-from feedmill.normalise.html.allowlist import ALLOWED_TAGS, REMOVED_TAGS
+from feedmill.normalise.html.allowlist import ALLOWED_TAGS, HARMLESS_TAGS, REMOVED_TAGS
 from feedmill.normalise.html.tokens import (
     ATTRIBUTE_PATTERN,
     html_tokens,
+    is_address,
+    is_cut_off,
     tag_name,
 )
+from feedmill.normalise.text import clean_text
 
-# Elements of HTML that nh3 takes off by itself and whose text it keeps.
-_HARMLESS_TAGS = frozenset({
-    "area", "base", "basefont", "bgsound", "blink", "body", "button", "canvas", "data", "datalist",
-    "dialog", "dir", "fieldset", "font", "head", "hgroup", "html", "image", "input", "keygen",
-    "label", "legend", "link", "main", "map", "marquee", "menu", "meta", "meter", "nobr", "output",
-    "progress", "rb", "rtc", "search", "slot", "spacer",
-})  # fmt: skip
-_KNOWN_TAGS = ALLOWED_TAGS | _HARMLESS_TAGS
+_PLAYER_TAGS = frozenset({"audio", "video", "source"})
+_KNOWN_TAGS = (ALLOWED_TAGS | HARMLESS_TAGS) - _PLAYER_TAGS
+
 _EMBEDDING_TAGS = frozenset({"iframe", "embed", "object", "frame", "param"})
 _RAW_TEXT = {  # markup inside them is text
     name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.ASCII)
@@ -57,7 +55,8 @@ class Unwrapped(Value):
 def unwrap(html: str) -> Unwrapped:
     """The markup with unknown and unsafe containers taken off and embeds turned into links."""
     names = _TAG_NAMES.findall(html)
-    if _KNOWN_TAGS.issuperset(names) or _KNOWN_TAGS.issuperset(map(str.lower, names)):
+    are_known = _KNOWN_TAGS.issuperset(names) or _KNOWN_TAGS.issuperset(map(str.lower, names))
+    if are_known and html.rfind("<") <= html.rfind(">"):
         return Unwrapped(html=html)
     writer = _Writer(html)
     return Unwrapped(html=writer.written(), embeds=tuple(writer.embeds.values()))
@@ -68,16 +67,28 @@ class _Writer:
 
     def __init__(self, html: str) -> None:
         self.embeds: dict[str, Embed] = {}
+        self._links: dict[str, str] = {}  # of players, which stay as they are
         self._html = html
         self._pieces: list[str] = []
+        self._player_title = ""
 
     def written(self) -> str:
+        """The markup; where a player is all there is, with a link to what it plays."""
+        written = self._rewritten()
+        if not self._links or clean_text(written):
+            return written
+        return written + "".join(self._links.values())
+
+    def _rewritten(self) -> str:
         html = self._html
         position = 0
         for token, resume in html_tokens(html):
-            if token.start() < position:
+            start = token.start()
+            if token["name"] in _KNOWN_TAGS and token["end"]:
+                continue  # written with the next piece
+            if start < position:
                 continue  # inside raw text that was written already
-            self._pieces.append(html[position : token.start()])
+            self._pieces.append(html[position:start])
             position = self._token(token, resume)
         self._pieces.append(html[position:])
         return "".join(self._pieces)
@@ -86,7 +97,17 @@ class _Writer:
         """Write what becomes of one piece of markup; the answer is where the text goes on."""
         name = tag_name(token)
         if not name or name in _KNOWN_TAGS or not token["end"]:
-            self._pieces.append(self._html[token.start() : resume])
+            written = self._html[token.start() : resume]
+            is_text = token["end"] == "" and not is_cut_off(written)
+            self._pieces.append(written.replace("<", "&lt;") if is_text else written)
+            return resume
+        if is_address(name):
+            self._pieces.append(token[0].strip("<>").replace("<", "&lt;"))
+            return resume
+        if name in _PLAYER_TAGS:
+            if not token["slash"]:
+                self._player(name, token["attributes"])
+            self._pieces.append(token[0])
             return resume
         if name in _EMBEDDING_TAGS and not token["slash"]:
             self._embed(name, token["attributes"])
@@ -105,29 +126,55 @@ class _Writer:
         self._pieces.append(self._html[start:end].replace("<", "&lt;"))
         return end
 
+    def _player(self, tag: str, written: str) -> None:
+        """Note what is played; pictures have sources too, without an address in `src`."""
+        attributes = _attributes_of(written)
+        if tag != "source":
+            self._player_title = attributes.get("title", "")
+        address = attributes.get("src", "").strip()
+        if self._add(address, attributes.get("type")):
+            self._links[address] = _link(address, self._player_title)
+
     def _embed(self, tag: str, written: str) -> None:
         """A link to what is embedded, once for each address."""
-        attributes = {
-            key.lower(): _unquoted(value) for key, value in ATTRIBUTE_PATTERN.findall(written)
-        }
-        if tag == "param":
-            player = attributes.get("name", "").lower() in _PLAYER_PARAMS
-            address = attributes.get("value", "") if player else ""
-        else:
-            address = attributes.get("data" if tag == "object" else "src", "")
-        address = address.strip()
+        attributes = _attributes_of(written)
         hidden = not _INVISIBLE_SIZES.isdisjoint(
             (attributes.get("width", ""), attributes.get("height", ""))
         )
-        if hidden or not address or not _LOADED.match(address) or address in self.embeds:
-            return
-        if len(self.embeds) < _MAX_EMBEDS:
-            media_type = attributes.get("type") or ("text/html" if tag == "iframe" else None)
-            self.embeds[address] = Embed(url=address, type=media_type)
-            label = attributes.get("title", "").strip() or address.partition("//")[2] or address
-            self._pieces.append(
-                f'<p><a href="{escape(address)}">{escape(label[:_MAX_LABEL_CHARS])}</a></p>'
-            )
+        address = _address(tag, attributes)
+        media_type = attributes.get("type") or ("text/html" if tag == "iframe" else None)
+        if not hidden and self._add(address, media_type):
+            self._pieces.append(_link(address, attributes.get("title", "")))
+
+    def _add(self, address: str, media_type: str | None) -> bool:
+        is_new = _LOADED.match(address) and address not in self.embeds
+        if not is_new or len(self.embeds) >= _MAX_EMBEDS:
+            return False
+        self.embeds[address] = Embed(url=address, type=media_type or None)
+        return True
+
+
+def _address(tag: str, attributes: dict[str, str]) -> str:
+    """What an element loads; many themes keep it in `data-src` until it is scrolled to."""
+    if tag == "param":
+        player = attributes.get("name", "").lower() in _PLAYER_PARAMS
+        return attributes.get("value", "").strip() if player else ""
+    if tag == "object":
+        return attributes.get("data", "").strip()
+    written = (attributes.get(name, "").strip() for name in ("src", "data-src", "data-lazy-src"))
+    return next((address for address in written if _LOADED.match(address)), "")
+
+
+def _link(address: str, title: str) -> str:
+    label = title.strip() or address.partition("//")[2] or address
+    return f'<p><a href="{escape(address)}">{escape(label[:_MAX_LABEL_CHARS])}</a></p>'
+
+
+def _attributes_of(written: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value in ATTRIBUTE_PATTERN.findall(written):
+        found.setdefault(key.lower(), _unquoted(value))
+    return found
 
 
 def _unquoted(value: str) -> str:

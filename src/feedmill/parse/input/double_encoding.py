@@ -9,6 +9,7 @@ aggregated feed come from different programs.
 """
 
 import re
+from itertools import pairwise
 from typing import Final
 
 _HOLES: Final = (0x81, 0x8D, 0x8F, 0x90, 0x9D)  # bytes that windows-1252 gives no character
@@ -19,11 +20,12 @@ _BYTE_OF: Final = {
 _BEYOND_ASCII: Final = re.compile("[^\x00-\x7f]+")
 # A first byte of UTF-8 and a byte that continues it, each as the character it was taken for.
 _LEADING: Final = rb"\xc3[\x82-\xb4]"
-_CONTINUING: Final = b"|".join(
-    re.escape(character.encode()) for character, code in _BYTE_OF.items() if code < 0xC0
+_CONTINUING: Final = [char.encode() for char, code in _BYTE_OF.items() if code < 0xC0]
+_FIRST_BYTES: Final = re.escape(bytes({one[0] for one in _CONTINUING}))  # a quick no for most
+_SUSPICIOUS: Final = re.compile(
+    _LEADING + b"(?=[" + _FIRST_BYTES + b"])(?:" + b"|".join(map(re.escape, _CONTINUING)) + b")"
 )
-_SUSPICIOUS: Final = re.compile(_LEADING + b"(?:" + _CONTINUING + b")")
-_ENTRY_START: Final = re.compile(rb"(?=<(?:\w+:)?(?:item|entry)[\s>])")
+_ENTRY_START: Final = re.compile(rb"<(?:\w+:)?(?:item|entry)[\s>]")
 _MAX_ROUNDS: Final = 3
 
 
@@ -31,7 +33,8 @@ def undo_double_encoding(utf8: bytes) -> tuple[bytes, int]:
     """The text with every certain stretch decoded once more, and how many stretches there were."""
     if _SUSPICIOUS.search(utf8) is None:
         return utf8, 0
-    stretches = _ENTRY_START.split(utf8)
+    starts = [found.start() for found in _ENTRY_START.finditer(utf8)]
+    stretches = [utf8[start:end] for start, end in pairwise([0, *starts, len(utf8)])]
     undone = [_undone(stretch) for stretch in stretches]
     count = sum(one is not stretch for one, stretch in zip(undone, stretches, strict=True))
     return (b"".join(undone), count) if count else (utf8, 0)

@@ -26,8 +26,6 @@ def _text(field: str, stand_in: str | None = None) -> Handler:
         draft.put_in("itunes", field, text_of(element))
         if stand_in is not None:
             draft.offer(stand_in, read_html(element, scope))
-        if field == "summary":
-            draft.offer_fuller(read_html(element, scope))
 
     return handle
 

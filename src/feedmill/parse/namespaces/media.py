@@ -24,6 +24,7 @@ _MAX_CHILDREN: Final = 20_000  # of one group or content
 
 def _content(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     draft.add("media", read_media(element, scope), scope)
+    _own_keywords(draft, element, scope)
 
 
 def _group(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -35,6 +36,7 @@ def _group(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     for child in contents[: scope.limits.max_values + 1]:
         own = read_media(child, scope)
         draft.add("media", _inherited(own, about), scope)
+        _own_keywords(draft, child, scope)
     if not contents:
         draft.add("media", about, scope)
     if about.thumbnails:
@@ -118,10 +120,7 @@ def _stand_in(field: str) -> Handler:
         if value is not None:
             plain = (element.get("type") or "").strip().lower() == "plain"
             kind: Literal["text", "html"] = "text" if plain else "html"
-            text = Text(value=value, kind=kind, base=scope.base, lang=scope.lang)
-            draft.offer(field, text)
-            if field == "summary":
-                draft.offer_fuller(text)
+            draft.offer(field, Text(value=value, kind=kind, base=scope.base, lang=scope.lang))
 
     return handle
 
@@ -136,6 +135,13 @@ def _category(draft: Draft, element: etree._Element, scope: ElementScope) -> Non
 
 def _keywords(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     add_keywords(draft, text_of(element), _SCHEME, scope)
+
+
+def _own_keywords(draft: Draft, content: etree._Element, scope: ElementScope) -> None:
+    """The keywords of one file are those of its entry."""
+    for child in islice(content, _MAX_CHILDREN):
+        if name_of(child) == "media:keywords":
+            _keywords(draft, child, scope)
 
 
 _SCHEME: Final = "http://search.yahoo.com/mrss/category_schema"  # what none means

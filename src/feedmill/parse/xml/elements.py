@@ -93,9 +93,16 @@ class Draft(dict[str, Any]):
             self[field] = value
 
     def offer(self, field: str, value: object) -> None:
-        """Set a stand-in, used only if the field itself stays empty."""
-        if value is not None and field not in self.other:
-            self.other[field] = value
+        """Set a stand-in, used only if the field itself stays empty.
+
+        Another description than the first may still be the fullest text of the entry.
+        """
+        if value is None:
+            return
+        self.other.setdefault(field, value)
+        if field == "summary" and isinstance(value, Text):
+            best = self.fuller
+            self.fuller = value if best is None or len(value.value) > len(best.value) else best
 
     def add(self, field: str, value: object, scope: ElementScope) -> None:
         """Append to a field of many values, up to the limit."""
@@ -105,11 +112,6 @@ class Draft(dict[str, Any]):
     def add_other(self, field: str, value: object, scope: ElementScope) -> None:
         """Append to a stand-in of many values, up to the limit."""
         self.other[field] = _appended(self.other.get(field, ()), value, scope)
-
-    def offer_fuller(self, text: Text | None) -> None:
-        """Offer another description, which becomes the content if it is the fullest text."""
-        if text is not None and (self.fuller is None or len(text.value) > len(self.fuller.value)):
-            self.fuller = text
 
     def part(self, name: str) -> dict[str, Any]:
         """The facts of a value inside this one, such as itunes."""

@@ -47,6 +47,7 @@ class _Reading(Value):
 
     job: _Job
     source: MarkupSource
+    text: bytes  # of what is read
     tree: Tree
     containers: list[etree._Element]
     elements: list[etree._Element]
@@ -70,13 +71,16 @@ def _without_known(job: _Job, source: MarkupSource) -> _Reading | None:
     fresh = source.unknown(job.known)
     if len(fresh) == len(source.spans) or not source.scan.regular:
         return None
-    tree = read_tree(source.text_with(fresh), job.limits.max_xml_depth)
+    text = source.text_with(fresh)
+    tree = read_tree(text, job.limits.max_xml_depth)
     if tree is None or handlers.format_of(tree.root) is None:
         return None
     containers, elements = handlers.split_entries(tree.root)
     if tree.sound and not _agree(source, elements, len(fresh)):
         return None
-    return _reading(job, source, tree, containers, elements, fresh)
+    return _reading(
+        job, source, text if tree.sound else source.utf8, tree, containers, elements, fresh
+    )
 
 
 def _whole(job: _Job, source: MarkupSource) -> _Reading | Unreadable:
@@ -94,12 +98,13 @@ def _whole(job: _Job, source: MarkupSource) -> _Reading | Unreadable:
     fresh = source.unknown(job.known)
     if tree.sound and source.spans:
         elements = [elements[number] for number in fresh]
-    return _reading(job, source, tree, containers, elements, fresh)
+    return _reading(job, source, source.utf8, tree, containers, elements, fresh)
 
 
 def _reading(
     job: _Job,
     source: MarkupSource,
+    text: bytes,
     tree: Tree,
     containers: list[etree._Element],
     elements: list[etree._Element],
@@ -110,7 +115,13 @@ def _reading(
     if head is not None:
         tree, containers, elements = replace(tree, root=head), handlers.split_entries(head)[0], []
     return _Reading(
-        job=job, source=source, tree=tree, containers=containers, elements=elements, fresh=fresh
+        job=job,
+        source=source,
+        text=text,
+        tree=tree,
+        containers=containers,
+        elements=elements,
+        fresh=fresh,
     )
 
 
@@ -134,7 +145,7 @@ def _read(reading: _Reading) -> ParsedFeed:
     scope = ElementScope(
         base=job.document.url,
         lang=None,
-        inherits=_INHERITED.search(source.utf8) is not None,
+        inherits=_INHERITED.search(reading.text) is not None,
         limits=job.limits,
         notes=notes,
     )

@@ -5,6 +5,7 @@ calling what is found. Unknown elements are kept as text in `ext`.
 """
 # Tested in tests/unit/parse/xml/test_tree.py
 
+from html import escape
 from itertools import islice
 from typing import Any, Final
 
@@ -187,7 +188,7 @@ def _entry(draft: Draft, scope: ElementScope, place: Slice | None) -> ParsedEntr
             fields["links"] = (*fields.get("links", ()), Link(href=fields["id"]))
     for name, facts in draft.parts.items():
         fields[name] = _PARTS[name](**facts)
-    if draft.fuller is not None and "contents" not in fields:
+    if draft.fuller is not None:
         _add_fuller(fields, draft.fuller)
     fields["base"] = scope.base
     fields["slice"] = place
@@ -197,12 +198,16 @@ def _entry(draft: Draft, scope: ElementScope, place: Slice | None) -> ParsedEntr
 
 
 def _add_fuller(fields: dict[str, Any], fuller: Text) -> None:
-    """An entry without content gets a description that says more than its summary."""
-    summary: Text | None = fields.get("summary")
-    if summary is not None and len(fuller.value) > len(summary.value):
-        kind = "text/plain" if fuller.kind == "text" else "text/html"
-        content = Content(value=fuller.value, type=kind, base=fuller.base, lang=fuller.lang)
-        fields["contents"] = (content,)
+    """A description that says more than the summary and every content is one more content."""
+    contents: tuple[Content, ...] = fields.get("contents", ())
+    texts = [fields["summary"].value, *[content.value for content in contents]]
+    if len(fuller.value) <= max(map(len, texts)):
+        return
+    value, kind = fuller.value, "text/plain" if fuller.kind == "text" else "text/html"
+    if contents and fuller.kind == "text":  # beside HTML, text alone would not be taken
+        value, kind = escape(value, quote=False).replace("\n", "<br>"), "text/html"
+    content = Content(value=value, type=kind, base=fuller.base, lang=fuller.lang)
+    fields["contents"] = (*contents, content)
 
 
 def _keep_unknown(draft: Draft, element: etree._Element, scope: ElementScope) -> None:

@@ -20,7 +20,7 @@ from feedmill.parse.input.offsets import Spans, raw_spans
 if TYPE_CHECKING:
     from hashlib import _Hash as HASH
 
-READER_VERSION: Final = b"feedmill-parse-2"  # a new version reads every entry again (D31)
+READER_VERSION: Final = b"feedmill-parse-3"  # a new version reads every entry again (D31)
 
 _CDATA: Final = b"<![CDATA["
 _COMMENT: Final = b"<!--"
@@ -152,8 +152,8 @@ def context_of(utf8: bytes, root: int, first_entry: int) -> bytes:
 
 def digests(utf8: bytes, spans: Spans, context: bytes) -> tuple[str, ...]:
     """One digest per entry, over its bytes and its context."""
-    seed = sha256(READER_VERSION + context)
-    return tuple([_digest(seed, utf8, start, end) for start, end in spans])
+    seed, view = sha256(READER_VERSION + context), memoryview(utf8)
+    return tuple([_digest(seed, view[start:end]) for start, end in spans])
 
 
 def raw_slices(
@@ -222,7 +222,7 @@ def _closed(
     return Scan(name=name, spans=tuple(spans), regular=False)
 
 
-def _digest(seed: "HASH", utf8: bytes, start: int, end: int) -> str:
+def _digest(seed: "HASH", entry: memoryview) -> str:
     one = seed.copy()
-    one.update(utf8[start:end])
+    one.update(entry)
     return one.hexdigest()

@@ -2,16 +2,22 @@
 
 import asyncio
 import gzip
+import socket
 import tracemalloc
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import brotli
+import msgspec
 import pytest
 import zstandard
-from tests.support.loopback_fetcher import fetching, get
+from tests.support.loopback_fetcher import LOOPBACK, fetching, get
 from tests.support.raw_http_server import Line, Script, always, answer, once, run, serving
+from tests.support.waiting import wait_until
 
+from feedmill.fetch.plan import plan_fetch
 from feedmill.model.fetch import RawResponse
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -204,6 +210,79 @@ def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
     run(story)
 
 
+def test_an_address_that_swallows_connections_is_passed_over_and_not_asked_again() -> None:
+    table = {"feeds.example": [("127.0.0.9", "127.0.0.1")]}
+    patient: dict[str, Any] = {
+        "connect_timeout_ms": 300_000,
+        "timeout_ms": 300_000,
+    }  # a hang without the race
+
+    async def story() -> None:
+        async with (
+            serving(always(answer(body=b"x"))) as server,
+            fetching(table, **patient) as fetcher,
+        ):
+            with full_backlog("127.0.0.9", server.port):
+                first = await get(fetcher, server.url(host="feeds.example"), **patient)
+                second = await get(fetcher, server.url(host="feeds.example"), **patient)
+
+        assert (first.status, first.retries) == (200, 1)
+        assert (second.status, second.retries) == (200, 0)
+        assert [heard.connection for heard in server.heard] == [1, 1]
+
+    run(story)
+
+
+@contextmanager
+def full_backlog(host: str, port: int) -> Iterator[None]:
+    """A listener whose queue is full: the system drops every further connection without a word."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind((host, port))
+        listener.listen(0)
+        for _ in range(4):
+            caller = stack.enter_context(socket.socket())
+            caller.settimeout(0)
+            caller.connect_ex((host, port))
+        yield
+
+
+class OneRoom:
+    """Refuses the first growth beyond a small body, and allows every later one."""
+
+    def __init__(self) -> None:
+        self.go_on: Callable[[], None] | None = None
+
+    def may_grow(self, octets: int, go_on: Callable[[], None]) -> bool:
+        if octets <= 1_000 or self.go_on is not None:
+            return True
+        self.go_on = go_on
+        return False
+
+    def stop_waiting(self) -> None:
+        """The transfer has ended."""
+
+
+def test_a_bomb_that_was_paused_ends_at_the_limit_when_it_goes_on() -> None:
+    bomb = gzip.compress(b"z" * 3_000_000)
+    room = OneRoom()
+
+    async def story() -> None:
+        said = answer(200, "Content-Encoding: gzip", body=bomb)
+        async with serving(once(said)) as server, fetching() as fetcher:
+            config = msgspec.structs.replace(LOOPBACK, max_body_bytes=1_000_000)
+            plan = plan_fetch(server.url(), None, config)
+            fetch = asyncio.create_task(fetcher.fetch(plan, room=room))
+            await wait_until(lambda: room.go_on is not None, "the pause")
+            assert room.go_on is not None
+            room.go_on()
+            response = await fetch
+
+        assert (response.capped, len(response.body)) == (True, 1_000_000)
+
+    run(story)
+
+
 def test_endless_chunks_end_at_the_wire_limit_to_the_octet() -> None:
     async def script(line: Line) -> None:
         await line.hear()
@@ -259,13 +338,35 @@ def test_chunk_extensions_without_end_are_counted_as_the_socket_counts(*, kept: 
             sent += 150_000
 
     async def story() -> None:
-        async with serving(script) as server, fetching(read_timeout_ms=500) as fetcher:
+        async with serving(script) as server, fetching() as fetcher:
             if kept:
                 await get(fetcher, server.url())
-            response = await get(fetcher, server.url(), max_wire_bytes=100_000)
+            response = await get(fetcher, server.url(), max_wire_bytes=1_000_000_000)
 
         assert response.capped
-        assert len(response.body) < sent / 1_000
+        assert len(response.body) < 50_000
+        assert sent < 500_000_000
+
+    run(story)
+
+
+def test_extension_without_end_is_counted_though_no_callback_is_called() -> None:
+    sent = 0
+
+    async def script(line: Line) -> None:
+        nonlocal sent
+        await line.hear()
+        await line.say(OK + b"Transfer-Encoding: chunked\r\n\r\n1;")
+        while True:
+            await line.say(b"e" * 150_000)
+            sent += 150_000
+
+    async def story() -> None:
+        async with serving(script) as server, fetching() as fetcher:
+            response = await get(fetcher, server.url(), max_wire_bytes=1_000_000_000)
+
+        assert (response.capped, response.body) == (True, b"")
+        assert sent < 500_000_000
 
     run(story)
 

@@ -18,6 +18,7 @@ from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.adapters.http.response_buffer import ResponseBuffer
 from feedmill.errors import UsageError
 from feedmill.fetch.plan import plan_fetch
+from feedmill.model.fetch import Headers, RawResponse
 
 BODY = answer(body=b"x")
 
@@ -178,5 +179,50 @@ def test_a_header_with_a_line_end_is_a_mistake_of_the_caller() -> None:
         async with fetching() as fetcher:
             with pytest.raises(UsageError, match="header"):
                 await fetcher.fetch(evil)
+
+    run(story)
+
+
+class _Discarding:
+    """A sink that takes everything and keeps nothing."""
+
+    def begin(self, _status: int, _headers: Headers) -> int | None:
+        return 1_000_000
+
+    def write(self, _chunk: bytes) -> bool:
+        return True
+
+
+def test_downloads_share_their_budget_equally_and_get_it_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[int] = []
+    limit_speed = CurlHandle.limit_speed
+
+    def spy(handle: CurlHandle, bytes_per_sec: int) -> None:
+        told.append(bytes_per_sec)
+        limit_speed(handle, bytes_per_sec)
+
+    monkeypatch.setattr(CurlHandle, "limit_speed", spy)
+
+    async def story() -> None:
+        async with serving(_silence) as server, fetching() as fetcher:
+
+            def download() -> asyncio.Task[RawResponse]:
+                plan = plan_fetch(server.url(), None, LOOPBACK)
+                return asyncio.create_task(
+                    fetcher.download(plan, _Discarding(), bytes_per_sec=9_000)
+                )
+
+            first = download()
+            await wait_until(lambda: len(server.heard) == 1, "the first request")
+            second = download()
+            await wait_until(lambda: len(server.heard) == 2, "the second request")
+            first.cancel()
+            await asyncio.wait({first})
+            second.cancel()
+            await asyncio.wait({second})
+
+        assert told == [9_000, 9_000, 9_000, 4_500, 4_500, 9_000]  # set, then shared out
 
     run(story)

@@ -1,12 +1,22 @@
 """No redirect, name or environment leads a request to where the guard would not let it go."""
 
+import asyncio
 import ssl
 from pathlib import Path
 
 import pytest
 import trustme
 from tests.support.loopback_fetcher import LOOPBACK, fetching, get
-from tests.support.raw_http_server import Line, always, answer, by_path, redirect, run, serving
+from tests.support.raw_http_server import (
+    Line,
+    always,
+    answer,
+    by_path,
+    once,
+    redirect,
+    run,
+    serving,
+)
 
 from feedmill.fetch.guard import check_url
 from feedmill.fetch.plan import plan_fetch
@@ -258,6 +268,32 @@ def test_a_feeds_own_proxy_is_asked_and_resolves_the_name(monkeypatch: pytest.Mo
         assert proxy.heard[1].target == "http://nowhere.example/feed"
         assert proxy.heard[1].value("Proxy-Authorization") is not None
         assert direct.error == "dns-failure"  # the next fetch does not inherit the proxy
+
+    run(story)
+
+
+def test_a_proxy_whose_name_moves_is_dialled_at_the_address_that_was_resolved() -> None:
+    table = {
+        "proxy.example": [("127.0.0.1",), ("127.0.0.2",), ("127.0.0.1",)],
+        "feeds.example": [("127.0.0.1",), ("127.0.0.2",)],
+    }
+
+    async def story() -> None:
+        async with (
+            serving(once(answer(body=b"first"))) as first,
+            serving(once(answer(body=b"second")), host="127.0.0.2", port=first.port),
+            fetching(table) as fetcher,
+        ):
+            proxy, direct = first.url("", host="proxy.example"), first.url(host="feeds.example")
+            bodies = []
+            for _ in range(3):
+                answers = await asyncio.gather(
+                    get(fetcher, "http://nowhere.example/feed", proxy=proxy),
+                    get(fetcher, direct),
+                )
+                bodies.append(tuple(response.body for response in answers))
+
+        assert bodies == [(b"first", b"first"), (b"second", b"second"), (b"first", b"second")]
 
     run(story)
 

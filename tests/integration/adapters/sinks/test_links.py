@@ -14,7 +14,7 @@ NOON = datetime(2025, 10, 14, 12, tzinfo=UTC)
 
 
 def test_file_that_is_a_link_is_refused_and_its_target_is_left_alone(tmp_path: Path) -> None:
-    target, folder = tmp_path / "target", tmp_path / "out" / "entries"
+    target, folder = tmp_path / "target", tmp_path / "out" / "events"
     target.write_bytes(b"mine\n")
     folder.mkdir(parents=True)
     (folder / "2025-10-14.ndjson").symlink_to(target)
@@ -31,5 +31,5 @@ def test_new_file_is_private(tmp_path: Path) -> None:
 
     asyncio.run(NdjsonSink(tmp_path / "out").deliver([event]))
 
-    (file,) = (tmp_path / "out" / "entries").iterdir()
+    (file,) = (tmp_path / "out" / "events").iterdir()
     assert file.stat().st_mode & 0o777 == 0o600

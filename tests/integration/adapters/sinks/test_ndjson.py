@@ -37,7 +37,7 @@ def test_an_event_that_is_delivered_again_is_not_written_again(files: Files) -> 
 def test_half_a_last_line_is_cut_and_its_event_written_whole(files: Files, kept: int) -> None:
     async def story() -> None:
         await files.open().deliver(events(1, 2))
-        with (files.folder / "entries" / "2025-10-14.ndjson").open("ab") as file:
+        with (files.folder / "events" / "2025-10-14.ndjson").open("ab") as file:
             file.write(event_line(event(3))[:kept])
         await files.open().deliver(events(3, 4))
 
@@ -47,7 +47,7 @@ def test_half_a_last_line_is_cut_and_its_event_written_whole(files: Files, kept:
 
 
 def test_a_file_that_is_half_a_line_is_begun_anew(files: Files) -> None:
-    folder = files.folder / "entries"
+    folder = files.folder / "events"
     folder.mkdir(parents=True)
     (folder / "2025-10-14.ndjson").write_bytes(b'{"seq": 1, "id"')
 
@@ -74,7 +74,7 @@ def test_each_day_has_a_file_of_its_own(files: Files) -> None:
 
     asyncio.run(story())
 
-    names = sorted(path.name for path in (files.folder / "entries").iterdir())
+    names = sorted(path.name for path in (files.folder / "events").iterdir())
     assert names == ["2025-10-14.ndjson", "2025-10-15.ndjson"]
     assert numbers(files) == [1, 2, 3, 4, 5]
 
@@ -101,7 +101,7 @@ def test_two_taps_on_one_folder_write_each_event_once(files: Files) -> None:
 
 
 def test_a_folder_that_cannot_be_made_is_said_with_a_reason(tmp_path: Path) -> None:
-    (tmp_path / "entries").write_text("a file in the way")
+    (tmp_path / "events").write_text("a file in the way")
 
     with pytest.raises(SinkError) as problem:
         asyncio.run(Files(tmp_path).open().deliver(events(1, 1)))
@@ -162,7 +162,7 @@ def test_lines_after_zeros_that_a_power_cut_left_are_written_again(
 
     async def story() -> None:
         await files.open().deliver(events(1, 8))
-        path = files.folder / "entries" / "2025-10-14.ndjson"
+        path = files.folder / "events" / "2025-10-14.ndjson"
         lines = path.read_bytes().splitlines(keepends=True)
         torn = lines[4][:20] + bytes(len(lines[4]) - 30) + lines[4][-10:]
         path.write_bytes(b"".join([*lines[:4], torn, *lines[5:]]))

@@ -33,7 +33,7 @@ def deliver(tap: NdjsonSink, several: Sequence[Event]) -> None:
 
 
 def written(folder: Path) -> list[int]:
-    paths = sorted((folder / "entries").glob("*.ndjson"))
+    paths = sorted((folder / "events").glob("*.ndjson"))
     return [json.loads(line)["seq"] for path in paths for line in path.read_text().splitlines()]
 
 
@@ -58,7 +58,7 @@ def test_a_delivery_that_is_repeated_writes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [10, 40_000, 200_000])
 def test_half_a_line_is_cut_and_written_again_however_long_it_is(tmp_path: Path, size: int) -> None:
     deliver(NdjsonSink(tmp_path), events(1, 3, size=size))
-    path = tmp_path / "entries" / "2026-03-01.ndjson"
+    path = tmp_path / "events" / "2026-03-01.ndjson"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) - size // 2])
 
@@ -98,11 +98,11 @@ def test_events_around_midnight_are_written_in_the_order_of_their_numbers(tmp_pa
     """A crash between two files must not leave a number out below the highest one written."""
     next_day = NOON + timedelta(days=1)
     mixed = [an_event(1), an_event(2, at=next_day), an_event(3), an_event(4, at=next_day)]
-    (tmp_path / "entries" / "2026-03-02.ndjson").mkdir(parents=True)  # cannot be written
+    (tmp_path / "events" / "2026-03-02.ndjson").mkdir(parents=True)  # cannot be written
 
     with pytest.raises(SinkError):
         deliver(NdjsonSink(tmp_path), mixed)
-    (tmp_path / "entries" / "2026-03-02.ndjson").rmdir()
+    (tmp_path / "events" / "2026-03-02.ndjson").rmdir()
     deliver(NdjsonSink(tmp_path), mixed)
 
     assert sorted(written(tmp_path)) == [1, 2, 3, 4]

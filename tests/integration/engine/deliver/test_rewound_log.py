@@ -25,9 +25,9 @@ MARK = 8 + REWOUND_LEAP
 
 async def write_files(services: Services) -> list[dict[str, Any]]:
     """Deliver what waits; the lines of the files."""
-    (sink,) = file_sinks(services)
+    sink, *_ = await file_sinks(services)
     await deliver_pending(services.store, sink)
-    folder = Path(services.config.store.home) / "out" / "entries"
+    folder = Path(services.config.store.home) / "out" / "events"
     text = b"".join(path.read_bytes() for path in sorted(folder.glob("*.ndjson")))
     return [json.loads(line) for line in text.splitlines()]
 

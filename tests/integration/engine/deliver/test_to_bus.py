@@ -1,14 +1,18 @@
 """From the log to a bus and back to a bus that lost something; buses that go away and return."""
 
 import asyncio
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import nats
 import pytest
 from redis.asyncio import Redis
 from tests.support.bus_readers import NatsReader, Reader, RedisReader, feeds, numbers
 from tests.support.buses_under_test import BusBench, kafka_bench, redis_bench
 from tests.support.relay_harness import happen, opened, relaying, run
+from tests.support.sample_refreshes import NOON, an_entry, new_feed, poll
 from tests.support.servers.nats import NatsServer
 from tests.support.servers.valkey import ValkeyServer
 from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer, wait_until
@@ -16,9 +20,10 @@ from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer, wait_until
 from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config, RunConfig
 from feedmill.engine.deliver.to_bus import relay_after, relay_pending
+from feedmill.engine.ports.events import NewestEvent
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError, FeedmillError
-from feedmill.model.event import Relayed
+from feedmill.model.event import Event, Relayed
 
 
 async def relayed(services: Services) -> int:
@@ -37,6 +42,46 @@ async def refilled(services: Services, after: int) -> int:
         return await relay_after(services.store, bus, after, services.config.bus)
     finally:
         await bus.close()
+
+
+class Kept:
+    """A bus that keeps what it is given."""
+
+    name = "kept"
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    async def deliver(self, events: Sequence[Event]) -> None:
+        self.events += events
+
+    async def newest(self) -> NewestEvent | None:
+        return None
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize(("max_event_bytes", "omitted"), [(900_000, None), (9_000, "too-large")])
+def test_a_full_payload_carries_whole_entries_that_fit_a_message(
+    tmp_path: Path, max_event_bytes: int, omitted: str | None
+) -> None:
+    async def story() -> None:
+        config = Config(bus=BusConfig(payload="full", max_event_bytes=max_event_bytes))
+        async with opened(tmp_path, config) as services:
+            feed, _ = await services.store.add_feed(new_feed(1))
+            entry = an_entry("a", "x" * 2_000)
+            await poll(services.store, feed, 1, [entry], at=NOON)
+            bus = Kept()
+
+            await relay_pending(services.store, bus, services.config.bus)
+
+            (new,) = (one for one in bus.events if one.type == "new_entry")
+            data = json.loads(msgspec.json.encode(new.data))
+            assert data.get("entry_omitted") == omitted
+            assert (data["entry"] or {}).get("summary") == (None if omitted else entry.summary)
+
+    run(story)
 
 
 def test_a_relay_hands_over_what_is_there_and_what_comes(bench: BusBench, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def _tap(stage: Stage) -> NdjsonSink:
 
 
 def _lines(home: Path) -> list[dict[str, Any]]:
-    files = sorted((home / "out" / "entries").glob("*.ndjson"))
+    files = sorted((home / "out" / "events").glob("*.ndjson"))
     return [json.loads(line) for path in files for line in path.read_text().splitlines()]
 
 
@@ -151,7 +151,7 @@ def test_events_are_filed_under_the_day_on_which_they_happened(play: Play, tmp_p
 
         await deliver_pending(stage.services.store, _tap(stage))
 
-        names = sorted(path.name for path in (tmp_path / "out" / "entries").iterdir())
+        names = sorted(path.name for path in (tmp_path / "out" / "events").iterdir())
         assert names == ["2025-10-14.ndjson", "2025-10-15.ndjson"]
 
     play(story)

@@ -1,10 +1,13 @@
 """Webhooks as receivers see them: signed, in order, at least once, whatever goes wrong."""
 
 import asyncio
+import json
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
+from tests.support.sample_refreshes import NOON, an_entry, new_feed, poll
 from tests.support.webhook_harness import happen, opened, run, telling, until_webhook
 from tests.support.webhook_receiver import CUT, HANG, receiving
 
@@ -21,6 +24,7 @@ from feedmill.engine.service.webhooks import (
     send_test_delivery,
 )
 from feedmill.errors import NotFoundError, StoreError, UsageError
+from feedmill.model.page import EntryFilter
 from feedmill.model.webhook import Settlement
 from feedmill.publish.signing import verify
 
@@ -63,6 +67,25 @@ def test_filters_choose_by_type_feed_and_tag_and_the_cursor_goes_on(tmp_path: Pa
             assert receiver.told("/tag") == [4, 5]
             assert receiver.told("/feed") == [1]
             assert receiver.told("/type") == [6]
+
+    run(story)
+
+
+def test_a_full_payload_carries_whole_entries_and_dead_letters_do_not(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with receiving() as receiver, opened(tmp_path, max_attempts=1) as services:
+            receiver.say("/hook", 500, 204)
+            feed, _ = await services.store.add_feed(new_feed(1))
+            hook = await add_webhook(receiver.url(), services, payload="full", types=["new_entry"])
+            await poll(services.store, feed, 1, [an_entry("a")], at=NOON)
+            await deliver_once(services, Lifecycle("the test"))
+            (letter,) = (await services.store.dead_letters(hook.id)).items
+            await resend_dead_letters(hook.id, services)
+
+            (stored,) = (await services.store.entries(EntryFilter())).items
+            sent = [one.events[0]["data"]["entry"] for one in receiver.taken]
+            assert sent == [json.loads(msgspec.json.encode(stored))] * 2
+            assert "entry" not in letter.events[0].data
 
     run(story)
 

@@ -7,8 +7,9 @@ from tests.support.job_kinds import run_due
 
 from feedmill.config import ClustersConfig
 from feedmill.engine.jobs.cluster import KIND
-from feedmill.engine.service import clusters
+from feedmill.engine.service import clusters, queries
 from feedmill.model.job import JobFilter
+from feedmill.publish.shapes import FeedChange
 from feedmill_demo.server.script import Answer, document
 
 ON = ClustersConfig(enabled=True)
@@ -83,6 +84,41 @@ def test_only_feeds_with_a_chosen_tag_are_compared(play: Play) -> None:
         assert await polled(stage, a=feed_of("a"), b=feed_of("b")) == ["again"]
 
         assert (await clusters.list_clusters(stage.services)).items == ()
+
+    play(story, clusters=replace(ON, tags=("news",)))
+
+
+def test_feed_that_opted_out_leaves_its_cluster_with_its_next_change(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        await polled(stage, a=feed_of("a"), b=feed_of("b"))
+        (feed,) = [
+            one
+            for one in (await queries.list_feeds(stage.services)).items
+            if one.url.endswith("/b")
+        ]
+        await queries.change_feed(feed.id, FeedChange(clusters=False), stage.services)
+        changed = feed_of("b", text=f"{TEXT} Corrected.")
+        stage.publisher.script("/b", changed, host="127.0.0.1")
+        stage.later(days=2)
+
+        await stage.pass_once()
+        await run_due(stage.services, KIND)
+
+        assert (await clusters.list_clusters(stage.services)).items == ()
+
+    play(story, clusters=ON)
+
+
+def test_feed_that_opted_in_needs_no_tag(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        for name in ("a", "b"):
+            await stage.add(f"/{name}", feed_of(name), clusters=True)
+        await stage.add("/c", feed_of("c"))
+        await stage.pass_once()
+        await run_due(stage.services, KIND)
+
+        (found,) = (await clusters.list_clusters(stage.services)).items
+        assert found.feeds == 2
 
     play(story, clusters=replace(ON, tags=("news",)))
 

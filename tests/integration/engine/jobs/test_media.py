@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tests.support.engine_harness import PLAIN, Play, Stage
 from tests.support.job_kinds import run_due
 from tests.support.media_publisher import digests, episode, media_file, mp3, podcast
+from tests.support.scraped_metrics import scraped
 from tests.support.waiting import wait_until
 
 from feedmill.config import MediaConfig
@@ -46,6 +47,21 @@ def url(stage: Stage, path: str, host: str = "127.0.0.1") -> str:
 def kept(stage: Stage) -> dict[str, bytes]:
     folder = Path(stage.config.store.home) / "media" / "files"
     return {path.name: path.read_bytes() for path in folder.glob("*/*")}
+
+
+def test_metrics_say_how_much_is_kept_and_reserved(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        await published(stage, media_file(mp3(1)))
+        await download(stage)
+        (item,) = (await items(stage)).values()
+
+        page = await scraped(stage)
+
+        assert f'feedmill_media_bytes{{state="kept"}} {float(item.size_bytes or 0)}' in page
+        assert 'feedmill_media_bytes{state="reserved"} 0.0' in page
+        assert 'feedmill_stored{kind="media"} 1.0' in page
+
+    play(story, media=ON)
 
 
 def test_files_of_new_entries_are_stored_once_with_readable_names(play: Play) -> None:

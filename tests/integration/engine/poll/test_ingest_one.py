@@ -1,6 +1,9 @@
 """One document at a time: ingest-one's counters (003), replay, and the publisher's own bytes."""
 
+import json
+
 import pytest
+from msgspec.structs import replace
 from tests.support.engine_harness import Play, Stage
 from tests.support.feed_documents import item, numbered, paper, rss, said
 
@@ -10,6 +13,7 @@ from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_feed
 from feedmill.engine.poll.replay import replay
 from feedmill.model.fetch import RawDocument
+from feedmill.observe import log
 from feedmill_demo.server.script import document
 
 _STORY = "The council met on Monday & agreed on the bridge"
@@ -73,6 +77,50 @@ def test_near_duplicates_become_one_article_and_again_none(play: Play) -> None:
     play(story)
 
 
+def test_a_feed_with_validators_is_asked_conditionally(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1, 2, etag='"a"'))
+
+        first = await ingest_feed(feed, stage.services)
+        stage.later(seconds=1)
+        again = await ingest_feed(await stage.feed(feed), stage.services)
+        plain = replace(
+            stage.services.config, normalise=replace(stage.config.normalise, enabled=False)
+        )
+        stage.later(seconds=1)
+        other = await ingest_feed(await stage.feed(feed), stage.services._replace(config=plain))
+
+        assert [one.header("if-none-match") for one in stage.requests()] == [None, '"a"', None]
+        assert (_shown(first), first.outcome) == ((2, 2, 0, 0, 0), "fresh")
+        assert (_shown(again), again.outcome) == ((2, 0, 0, 2, 0), "unchanged")
+        assert other.outcome == "fresh"  # texts as published are another reading
+
+    play(story)
+
+
+def test_entries_are_logged_with_counts_and_suspicious_content_with_kinds_never_with_texts(
+    play: Play, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log.set_up("debug", as_json=True)
+
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", document(_NEAR_DUPLICATES))
+        await ingest_feed(feed, stage.services)
+
+    try:
+        play(story)
+    finally:
+        log.set_up("warning")
+
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line[:1] == "{"]
+    entries = [line for line in lines if line["event"] == "entry"]
+    assert [one["change"] for one in entries] == ["new"] * 5
+    assert sum(one["modified_fields"] > 0 for one in entries) > 0
+    (security,) = (line for line in lines if line["component"] == "security")
+    assert (security["entries"], security["script"], security["event_handler"]) == (1, 1, 1)
+    assert "steal" not in json.dumps(lines)
+
+
 def test_a_file_is_counted_the_same_way(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed")
@@ -128,7 +176,7 @@ def test_replaying_with_the_same_reader_shows_no_difference(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", document(_NEAR_DUPLICATES))
         after = await stage.poll(feed)
-        log, entries = await stage.events(), await stage.entries()
+        told, entries = await stage.events(), await stage.entries()
 
         shown = await replay(after, stage.services)
         stage.later(seconds=1)
@@ -136,7 +184,7 @@ def test_replaying_with_the_same_reader_shows_no_difference(play: Play) -> None:
 
         assert (shown.outcome, shown.differences, shown.unchanged) == ("read", (), 5)
         assert written.differences == ()
-        assert await stage.events() == log
+        assert await stage.events() == told
         now = await stage.entries()
         assert [one.content_hash for one in now] == [one.content_hash for one in entries]
 
@@ -151,7 +199,7 @@ def test_another_reader_shows_its_difference_before_it_writes(
     async def story(stage: Stage) -> None:
         feed = await stage.add("/feed", paper(1, 2), paper(1, 2, 3))
         after = await stage.poll(feed)
-        log = await stage.events()
+        told = await stage.events()
         monkeypatch.setattr(read_document, "READER", "parse-2.normalise-3")
         await stage.reopen(normalise=NormaliseConfig(summary_max_chars=6))
 
@@ -167,7 +215,7 @@ def test_another_reader_shows_its_difference_before_it_writes(
         cut = [entry.summary for entry in await stage.entries()]
         assert cut != untouched
         assert all(summary is not None and len(summary) <= 6 for summary in cut)
-        assert await stage.events() == log
+        assert await stage.events() == told
         assert (await stage.feed(feed)).reader_version == "parse-2.normalise-3"
         assert (await replay(await stage.feed(feed), stage.services)).differences == ()
 

@@ -1,4 +1,5 @@
-"""A feed against a model of it: items come, change, go, return and get new ids; polls fail, repeat and restart.
+"""A feed against a model of it: items come, change, go, return and get new ids; polls fail, are redirected,
+die before their commit, repeat and restart; documents are read again.
 
 Whatever the order, every item is one entry with its last text, one event tells that it is new, and one event tells each
 change that a poll has seen.
@@ -11,13 +12,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.support.engine_harness import opened
 from tests.support.feed_documents import item, rss
 
-from feedmill_demo.server.script import Answer, document
+from feedmill.engine.poll.replay import replay
+from feedmill.errors import StoreError
+from feedmill_demo.server.script import Answer, document, redirect
 
 NUMBERS = st.integers(1, 6)
 TEXTS = st.sampled_from(["One.", "Two.", "Three."])
@@ -70,16 +74,38 @@ class FeedModel(RuleBasedStateMachine):
     def restart(self) -> None:
         self.run(self.stage.reopen())
 
+    @rule()
+    def read_again(self) -> None:
+        """Reading the last document again changes nothing."""
+        feed = self.run(self.stage.feed(self.feed))
+        self.run(replay(feed, self.stage.services, write=True))
+
     @precondition(lambda self: self.offered)
-    @rule(times=st.integers(1, 2))
-    def poll(self, times: int) -> None:
-        items = [
-            item(number, guid=f"id-{number}-{version}", text=text)
-            for number, (text, version) in self.offered.items()
-        ]
+    @rule()
+    def die(self) -> None:
+        """The process dies between the answer and the commit: the next poll brings all of it."""
+        self.stage.publish(self.feed, document(self._body(), etag='"dead"'))
+        store, death = self.stage.services.store, StoreError("dead", reason="corrupt")
+
+        async def commit(_: object) -> None:
+            raise death
+
+        vars(store)["commit"] = commit
+        with pytest.raises(StoreError):
+            self.run(self.stage.poll(self.feed))
+        self.run(self.stage.reopen())
+        self.stage.later(minutes=5)  # the lease of the dead process
+
+    @precondition(lambda self: self.offered)
+    @rule(times=st.integers(1, 2), is_redirected=st.booleans())
+    def poll(self, times: int, is_redirected: bool) -> None:
         # Twice: a field that changes with every document would be learnt as volatile.
         for extra in ("", "<ttl>60</ttl>"):
-            self.stage.publish(self.feed, document(rss(*items, extra=extra)))
+            answer = document(self._body(extra))
+            if is_redirected:
+                self.stage.publisher.script("/elsewhere", answer, host="127.0.0.1")
+                answer = redirect("/elsewhere", 302)
+            self.stage.publish(self.feed, answer)
             self.run(self.stage.poll(self.feed, times=times))
         for number, (text, _) in self.offered.items():
             if number not in self.seen:
@@ -87,6 +113,13 @@ class FeedModel(RuleBasedStateMachine):
             elif self.seen[number] != text:
                 self.told["entry.updated"] += 1
             self.seen[number] = text
+
+    def _body(self, extra: str = "") -> bytes:
+        items = [
+            item(number, guid=f"id-{number}-{version}", text=text)
+            for number, (text, version) in self.offered.items()
+        ]
+        return rss(*items, extra=extra)
 
     @invariant()
     def every_item_is_one_entry_and_was_told_once(self) -> None:

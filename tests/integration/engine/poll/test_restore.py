@@ -170,7 +170,9 @@ def config_of(home: Path, store_url: str | None = None, url: str | None = None) 
         PLAIN,
         store=StoreConfig(home=str(home), url=store_url, segment_grace_sec=0.0),
         blobs=BlobsConfig(url=url, linger_ms=0),
-        retention=RetentionConfig(raw_keep_days=36_500, seen_ttl_days=36_500),
+        retention=RetentionConfig(
+            raw_keep_days=36_500, seen_ttl_days=36_500, revisions_keep_days=36_500
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
@@ -102,9 +102,8 @@ def test_worker_that_slept_until_its_lease_was_over_does_not_send_its_request(
             await stage.pass_once()
             await stage.services.store.make_due([feed.id], stage.clock.now())
         before, told = len(stage.requests("/0")), list[tuple[str, int]]()
-        clock, fetcher = stage.clock, stage.services.fetcher
+        clock, fetcher = stage.clock, cast("CurlFetcher", stage.services.fetcher)
         assert isinstance(clock, SleepyClock)
-        assert isinstance(fetcher, CurlFetcher)
         check = fetcher._address_check.check
 
         async def check_and_sleep(*given: Any, **named: Any) -> Any:

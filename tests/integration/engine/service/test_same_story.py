@@ -2,35 +2,18 @@
 
 from tests.support.engine_harness import Play, Stage
 from tests.support.feed_documents import paper, said
+from tests.support.scraped_metrics import scraped
 
 from feedmill.config import HostConfig
-from feedmill.engine.run.gauges import run_counters
-from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service import queries
 from feedmill.engine.service.attention import needs_attention
 from feedmill.engine.service.hosts import list_hosts
 from feedmill.engine.service.status import status
 from feedmill.model.feed import Feed
 from feedmill.model.page import FeedFilter
-from feedmill.observe.metrics import Metrics
 from feedmill.publish.shapes import FeedChange
 
 HASTY = HostConfig(rps=0, min_gap_ms=0, incident_base_sec=600.0)
-
-
-class OneRound(Lifecycle):
-    """A run that ends when its loop would sleep."""
-
-    async def sleep_unless_stopping(self, seconds: float) -> None:  # noqa: ARG002  # it never sleeps
-        """Stop instead."""
-        self.stop()
-
-
-async def scraped(stage: Stage) -> str:
-    """The page of /metrics after the gauges of the store were updated once."""
-    metrics = Metrics()
-    await run_counters(stage.services.store, stage.clock, metrics, OneRound("the test"))
-    return metrics.page().decode()
 
 
 async def explained(feed: Feed, stage: Stage) -> str:

@@ -11,6 +11,7 @@ from tests.support.waiting import hang_guard
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.app.services import open_services
+from feedmill.canonicalise.discovery.search import FindOptions
 from feedmill.config import Config, FetchConfig, HostConfig, StoreConfig
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.discover import discover
@@ -65,7 +66,7 @@ class Scene:
             gate=self.gate,
             ask=prober.probe,
             thread_bytes=self.services.config.run.parse_in_thread_bytes,
-            budget=budget,
+            options=FindOptions(budget=budget),
         )
 
     def asked(self) -> list[str]:
@@ -117,16 +118,17 @@ def play(tmp_path: Path) -> Play:
     return run
 
 
-def test_a_declared_feed_costs_the_page_and_its_robots_txt_only(play: Play) -> None:
+def test_a_declared_feed_costs_the_page_its_robots_txt_and_itself(play: Play) -> None:
     async def story(scene: Scene) -> None:
         scene.page("/", DECLARED)
+        scene.publisher.script("/hidden.rss", FEED)
         scene.forbid("/hidden.rss")  # an invitation is an invitation
 
         found = await scene.search()
 
-        assert found.reason == "declared"
+        assert found.reason == "proven"
         assert scene.paths(found) == ["/hidden.rss"]
-        assert scene.asked() == ["/", "/robots.txt"]
+        assert scene.asked() == ["/", "/robots.txt", "/hidden.rss"]
 
     play(story)
 
@@ -135,6 +137,7 @@ def test_the_link_header_is_read(play: Play) -> None:
     async def story(scene: Scene) -> None:
         link = '</h.atom>; rel="alternate"; type="application/atom+xml"; title="H"'
         scene.page("/", BARE, ("Link", link))
+        scene.publisher.script("/h.atom", FEED)
 
         found = await scene.search()
 
@@ -204,7 +207,7 @@ def test_what_we_thought_of_is_only_asked_for_where_robots_txt_allows_it(play: P
     play(story)
 
 
-def test_an_anchor_is_proven_and_the_proof_is_handed_on(play: Play) -> None:
+def test_anchors_are_requested_until_one_is_alive(play: Play) -> None:
     async def story(scene: Scene) -> None:
         scene.page("/", b'<a href="/gone.rss">x</a><a href="/news.rss">RSS</a>')
         scene.publisher.script("/news.rss", FEED)
@@ -212,8 +215,6 @@ def test_an_anchor_is_proven_and_the_proof_is_handed_on(play: Play) -> None:
         found = await scene.search()
 
         assert found.reason == "proven"
-        assert found.proven is not None
-        assert found.proven.digest
         assert scene.asked() == ["/", "/robots.txt", "/gone.rss", "/news.rss"]
 
     play(story)
@@ -293,6 +294,7 @@ def test_a_platforms_own_word_does_not_need_robots_txt(play: Play) -> None:
 def test_a_large_page_is_read_all_the_same(play: Play) -> None:
     async def story(scene: Scene) -> None:
         scene.page("/", b"<p>" + b"x" * 600_000 + DECLARED)
+        scene.publisher.script("/hidden.rss", FEED)
 
         found = await scene.search()
 

@@ -91,12 +91,12 @@ def test_what_failed_is_reported_with_its_reason_and_the_rest_is_taken(
     assert [(item["url"], item["outcome"], item["reason"]) for item in report] == [
         (good, "added", ""),
         (dead, "failed", "not-found"),
-        (empty, "failed", "no-feed-found"),
+        (empty, "failed", "budget-spent"),
         ("http://10.0.0.1/feed", "failed", "private-address"),
         ("ftp://paper.example/x", "failed", "malformed-url"),
     ]
     assert "5 listed: 1 added, 0 already subscribed, 4 rejected" in said.text
-    assert all(reason in said.text for reason in ("not-found", "no-feed-found", "malformed-url"))
+    assert all(reason in said.text for reason in ("not-found", "budget-spent", "malformed-url"))
     assert {item["reason"] for item in again["failed"]} == {item["reason"] for item in report[1:]}
 
 

@@ -207,8 +207,8 @@ def test_a_page_without_any_feed_says_so(visit: Visit) -> None:
         with pytest.raises(NoFeedError) as refused:
             await counter.join(home)
 
-        assert refused.value.reason == "no-feed-found"
-        assert len(counter.asked()) <= 8  # the page, robots.txt and a few guesses
+        assert refused.value.reason == "budget-spent"
+        assert len(counter.asked()) <= 14  # the page, robots.txt and twelve guesses
 
     visit(story)
 

@@ -4,7 +4,7 @@ import pytest
 from tests.integration.engine.subscribe.conftest import Visit
 from tests.support.subscribe_harness import Counter, feed_document, page
 
-from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.fetcher import BodyRoom, Fetcher
 from feedmill.engine.subscribe.add_feed import Subscribed
 from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.model.feed import FeedOverrides
@@ -127,7 +127,12 @@ class _Noted:
         self.ways: list[tuple[str, str | None, bool]] = []
 
     async def fetch(
-        self, plan: FetchPlan, *, verify_tls: bool = True, proxy: str | None = None
+        self,
+        plan: FetchPlan,
+        *,
+        verify_tls: bool = True,
+        proxy: str | None = None,
+        room: BodyRoom | None = None,  # noqa: ARG002  # small bodies only
     ) -> RawResponse:
         self.ways.append((plan.url, proxy, verify_tls))
         return await self._fetcher.fetch(plan)

@@ -19,6 +19,7 @@ from feedmill.engine.two_phase.confirmation import (
 from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.errors import ConflictError, NotFoundError, TicketError, UsageError
 from feedmill.model.candidate import SCHEMA, CandidateFile, Question, Window
+from feedmill.model.screening import Confirmation
 
 WINDOW, DIGEST = "0123456789abcdef", "d1" * 32
 Story = Callable[[Stage], Awaitable[None]]
@@ -69,6 +70,7 @@ def test_a_yes_says_who_when_and_what_was_shown(told: Callable[[Story], None]) -
             made.ticket, DIGEST, [1, 2], stage.services.store, stage.services.clock
         )
 
+        assert isinstance(confirmation, Confirmation)
         assert confirmation.confirmed_by == "Ada"
         assert confirmation.confirmed_at == made.question.answered_at
         assert (confirmation.file_digest, confirmation.candidate_ids) == (DIGEST, (1, 2))
@@ -146,7 +148,7 @@ def test_a_declined_question_leaves_no_ticket(told: Callable[[Story], None]) -> 
             )
 
         assert refused.value.reason == "unknown-ticket"
-        assert (await get_question(question.code, stage.services.store)).answered_by == "somebody"
+        assert (await get_question(question.code, stage.services.store)).answered_by == "unnamed"
 
     told(story)
 

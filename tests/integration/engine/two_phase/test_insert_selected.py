@@ -272,3 +272,38 @@ def test_retention_keeps_collected_documents_for_their_time(play: Play) -> None:
         assert gone["collected"] == 1
 
     play(story)
+
+
+def test_an_older_window_does_not_overwrite_newer_text(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add(
+            "/week", answer(on(1, 1, text="Old.")), answer(on(1, 1, text="New."))
+        )
+        window = await collect(stage, "/week")
+        stage.later(hours=1)
+        await stage.poll(feed)
+
+        done = await insert(stage, window)
+
+        (entry,) = await stage.entries()
+        assert entry.summary == "New."
+        assert (done.updated, done.skipped) == (0, 1)
+        assert done.skipped_reasons[1].startswith("older-than-stored")
+
+    play(story)
+
+
+def test_a_newer_window_brings_an_entry_up_to_date(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add(
+            "/week", answer(on(1, 1, text="Old.")), answer(on(1, 1, text="New."))
+        )
+        await stage.poll(feed)
+        stage.later(hours=1)
+
+        done = await insert(stage, await collect(stage, "/week"))
+
+        (entry,) = await stage.entries()
+        assert (entry.summary, done.updated) == ("New.", 1)
+
+    play(story)

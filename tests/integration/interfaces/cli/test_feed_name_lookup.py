@@ -2,8 +2,8 @@
 
 import pytest
 from tests.support.command_line import Mill
+from tests.support.subscribe_harness import feed_document, page
 
-from feedmill_demo.server.script import Answer
 from feedmill_demo.server.server import Publisher
 
 
@@ -25,14 +25,11 @@ def test_feed_lookup_with_empty_name_matches_nothing(
 def test_invalid_choice_is_refused_in_one_sentence(
     mill: Mill, publisher: Publisher, choice: str
 ) -> None:
-    links = "".join(
-        f'<link rel="alternate" type="application/rss+xml" href="/{name}">' for name in "ab"
-    )
-    publisher.script(
-        "/", Answer(headers=(("Content-Type", "text/html"),), body=f"<html>{links}".encode())
-    )
+    publisher.script("/choices/", page({"href": "/choices/a"}, {"href": "/choices/b"}))
+    publisher.script("/choices/a", feed_document(1, 2, title="A"))
+    publisher.script("/choices/b", feed_document(7, 8, 9, title="B"))
 
-    said = mill("add", publisher.url("/"), f"--choose={choice}")
+    said = mill("add", publisher.url("/choices/"), f"--choose={choice}")
 
     assert said.status == 1
     assert "leads to no feed" in said.err

@@ -1,5 +1,6 @@
 """How every command behaves: exit codes, errors, pipes, signals, colour, a home in trouble."""
 
+import os
 import shutil
 import signal
 import sqlite3
@@ -9,12 +10,12 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.support.command_line import Mill, finish, paper
+from tests.support.command_line import COMMAND, Mill, finish, paper
 from tests.support.feed_documents import item, rss
 from tests.support.terminal import at_terminal
 from tests.support.waiting import HANG_GUARD_SEC, block_until
 
-from feedmill.interfaces.cli.main import COMMANDS, GROUPS, cli
+from feedmill.interfaces.cli.main import COMMANDS, FIRST_DAY, ROOMS, cli
 from feedmill_demo.server.script import Answer, document, no_answer
 from feedmill_demo.server.server import Publisher
 
@@ -66,12 +67,54 @@ def test_help_is_shown_without_loading_what_commands_need() -> None:
     assert all(f"  {name} " in said.stdout for name in COMMANDS)
 
 
+# What reading the store does without: each of these takes 5 to 100 ms to import.
+NOT_FOR_READING = (
+    "rich", "structlog", "prometheus_client", "pycurl", "lxml", "nh3", "puremagic", "litestar", "grpc", "mcp",
+    "asyncpg", "onnxruntime", "opentelemetry", "feedmill_demo", "feedmill.parse.document",
+    "feedmill.normalise.entry", "feedmill.adapters.http.fetcher", "feedmill.app.screeners",
+    "feedmill.engine.documents.read_document", "feedmill.publish.metafeeds", "feedmill.search.tokens", "feedmill.cluster.sketch",
+)  # fmt: skip
+
+
+def test_commands_that_read_the_store_start_without_what_polls_and_serves(
+    mill: Mill, publisher: Publisher
+) -> None:
+    publisher.script("/light", document(rss(item(1))))
+    url = publisher.url("/light")
+    mill.ok("add", "--as-is", url)
+    mill.ok("sync")
+    words = (
+        ["list"],
+        ["entries"],
+        ["status"],
+        ["show", url],
+        ["list", "--json"],
+        ["top"],
+        ["hosts"],
+    )
+    code = (
+        "import sys\nfrom feedmill.interfaces.cli.main import cli\n"
+        f"for words in {words!r}:\n    cli.main(words, standalone_mode=False)\n"
+        f"print('LOADED', [name for name in {NOT_FOR_READING!r} if name in sys.modules])"
+    )
+
+    said = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=HANG_GUARD_SEC,
+    )
+
+    assert "LOADED []" in said.stdout
+
+
 def test_help_begins_with_the_ten_commands_of_the_first_day(mill: Mill) -> None:
     text = mill.ok("--help").text
 
     listed = [line.split()[0] for line in text[text.index("The first day:") :].splitlines()[1:11]]
-    assert listed == list(GROUPS["The first day"])
-    names = [name for names in GROUPS.values() for name in names]
+    assert listed == list(FIRST_DAY)
+    names = [name for _, commands in ROOMS.values() for name in commands]
     assert len(names) == len(set(names))
     assert sorted(names) == sorted(COMMANDS)
 
@@ -335,3 +378,18 @@ def test_a_full_disk_is_a_clear_error_and_nothing_is_half_written(
     assert '"error"' in said.stderr
     assert mill.json("stats")["entries"] == 0
     assert mill.json("sync", "--force")["new"] == 500
+
+
+def test_a_terminal_that_is_not_utf_8_shows_what_it_can(mill: Mill) -> None:
+    mill.ok("add", "--as-is", "https://one.example/feed", "--title", "Zürich – 新聞")
+
+    said = subprocess.run(
+        [COMMAND, "list"],
+        env=os.environ | {"PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        timeout=HANG_GUARD_SEC,
+        check=True,
+    )
+
+    assert b"Z\xfcrich \\u2013 \\u65b0\\u805e" in said.stdout
+    assert said.stderr == b""

@@ -114,7 +114,12 @@ def test_an_empty_file_for_a_secret_is_a_mistake_and_not_a_store_on_this_machine
 def test_a_port_that_no_machine_has_is_refused(mill: Mill, part: str) -> None:
     mill.setenv(**{f"FEEDMILL_{part}_PORT": "70000"})
 
-    refused(mill("worker", "--for", "0"), f"[{part.lower()}] port 70000", "65535", status=2)
+    refused(
+        mill("worker", "--for", "0"),
+        f"FEEDMILL_{part}_PORT: invalid value 70000",
+        "65,535",
+        status=2,
+    )
 
 
 @pytest.mark.parametrize("role", ["worker", "relay", "run"])

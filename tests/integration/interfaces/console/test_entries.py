@@ -10,8 +10,12 @@ from tests.support.console_client import ConsoleMill, text_of
     ("query", "expected"),
     [
         ("", ["Title 1", "Title 2", "Title 3"]),
-        ("?text=title", ["Title 1", "Title 2", "Title 3"]),
-        ("?text=nothing", []),
+        ("?q=title", ["Title 1", "Title 2", "Title 3"]),
+        ("?q=title+-2&order=oldest&duplicates=1", ["Title 1", "Title 3"]),
+        ("?q=nothing", []),
+        ("?q=-title", []),
+        ("?author=nobody", []),
+        ("?published_since=2000-01-01&order=arrival", ["Title 1", "Title 2", "Title 3"]),
         ("?since=2099-01-01", []),
         ("?since=not+a+date&with_tag=nothing", []),
     ],
@@ -20,6 +24,13 @@ def test_entries_are_searched(busy: ConsoleMill, query: str, expected: list[str]
     words = text_of(busy.browser().open(f"/console/entries{query}"))
 
     assert [one for one in ("Title 1", "Title 2", "Title 3") if one in words] == expected
+
+
+def test_matches_are_marked_and_bad_searches_explained(busy: ConsoleMill) -> None:
+    browser = busy.browser()
+
+    assert b"<mark>Title</mark>" in browser.open("/console/entries?q=title").body
+    assert "nothing to search for" in text_of(browser.open("/console/entries?q=-title"))
 
 
 def test_an_entry_names_its_duplicates_and_revisions(busy: ConsoleMill) -> None:

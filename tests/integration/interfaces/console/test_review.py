@@ -2,14 +2,24 @@
 
 import re
 
+import pytest
 from tests.support.console_client import Browser, ConsoleMill, text_of
 from tests.support.engine_harness import Stage
+from tests.support.rest_client import Answer
 from tests.support.two_phase_steps import answer, collect, on
 
 from feedmill.config import McpConfig
 from feedmill.engine.two_phase.confirmation import ask_confirmation
 from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.model.screening import LiveScreen
+
+
+@pytest.fixture
+def browser(mill: ConsoleMill) -> Browser:
+    """The browser of a person who has logged in."""
+    own = mill.browser()
+    own.send("/console/login", {"token": mill.issue("admin"), "next": "/"})
+    return own
 
 
 def keep_window(mill: ConsoleMill) -> str:
@@ -44,6 +54,12 @@ def titles(mill: ConsoleMill) -> list[str]:
     return mill.tell(story)
 
 
+def digest_on(page: Answer) -> str:
+    """What a page names as shown; the answer has to name the same."""
+    (digest,) = re.findall(r'name="digest" value="([0-9a-f]+)"', page.body.decode())
+    return str(digest)
+
+
 def test_candidates_of_a_window_are_chosen_and_confirmed(
     mill: ConsoleMill, browser: Browser
 ) -> None:
@@ -53,10 +69,13 @@ def test_candidates_of_a_window_are_chosen_and_confirmed(
 
     asked = browser.send(page, {"candidate": ["1"], "name": "Ada"}, page=page)
     assert "Insert 1 entry?" in text_of(asked)
-    assert "Confirmed by Ada" in text_of(asked)
+    assert "Confirmed by Ada (" in text_of(asked)
     assert titles(mill) == []
 
-    done = browser.send(page, {"candidate": ["1"], "name": "Ada", "confirmed": "1"}, page=page)
+    unshown = browser.send(page, {"candidate": ["1"], "confirmed": "1"}, page=page)
+    assert (unshown.status, titles(mill)) == (409, [])
+    fields = {"candidate": ["1"], "name": "Ada", "confirmed": "1", "digest": digest_on(asked)}
+    done = browser.send(page, fields, page=page)
     assert "1 inserted" in text_of(done)
     assert titles(mill) == ["Title 2"]  # the newest is the first
 
@@ -81,17 +100,22 @@ def test_held_entries_are_inserted_or_dropped(mill: ConsoleMill, browser: Browse
     assert "Title 7" in text_of(page)
     assert len(uids) == 2
 
-    def decide(action: str, uid: str, **more: str) -> str:
+    def decide(action: str, uid: str, **more: str) -> Answer:
         fields = {"action": action, "entry": uid, **more}
-        return text_of(browser.send("/console/review/held", fields, page="/console/feeds"))
+        return browser.send("/console/review/held", fields, page="/console/feeds")
 
-    assert "Insert 1 entry?" in decide("insert", uids[0])
+    asked = decide("insert", uids[0])
+    assert "Insert 1 entry?" in text_of(asked)
+    assert decide("insert", uids[0], confirmed="1").status == 409
     assert titles(mill) == []
-    assert "1 inserted" in decide("insert", uids[0], confirmed="1")
+    done = decide("insert", uids[0], confirmed="1", digest=digest_on(asked))
+    assert "1 inserted" in text_of(done)
     assert len(titles(mill)) == 1
-    assert "Drop 1 entry?" in decide("drop", uids[1])
-    assert "1 dropped" in decide("drop", uids[1], confirmed="1")
-    assert "select entries" in decide("insert", uids[1])
+    asked = decide("drop", uids[1])
+    assert "Drop 1 entry?" in text_of(asked)
+    done = decide("drop", uids[1], confirmed="1", digest=digest_on(asked))
+    assert "1 dropped" in text_of(done)
+    assert "select entries" in text_of(decide("insert", uids[1]))
     assert len(titles(mill)) == 1
 
 
@@ -115,11 +139,14 @@ def test_a_question_of_an_agent_is_answered_with_a_ticket_or_declined(
         return question.code
 
     first = mill.tell(lambda stage: ask(stage, 1))
-    assert "an agent asks to insert 1 entry" in text_of(browser.open("/console/review"))
+    shown = browser.open("/console/review")
+    digest = digest_on(shown)
+    assert "an agent asks to insert 1 entry" in text_of(shown)
 
     def reply(code: str, said: str) -> str:
         path = f"/console/review/questions/{code}"
-        return text_of(browser.send(path, {"answer": said, "name": "Ada"}, page="/console/feeds"))
+        fields = {"answer": said, "name": "Ada", "digest": digest}
+        return text_of(browser.send(path, fields, page="/console/feeds"))
 
     yes = reply(first, "yes")
     assert re.search("Give this ticket to an agent.*[A-Z2-7]{5}-[A-Z2-7]{5}", yes)
@@ -136,4 +163,15 @@ def test_who_may_only_write_confirms_nothing(mill: ConsoleMill, browser: Browser
 
     assert b'name="candidate"' not in shown.body
     assert refused.status == 403
+    assert titles(mill) == []
+
+
+def test_without_a_login_nothing_is_inserted_even_on_loopback(mill: ConsoleMill) -> None:
+    page, anyone = f"/console/review/windows/{keep_window(mill)}", mill.browser()
+    asked = anyone.send(page, {"candidate": ["1"]}, page=page)
+
+    fields = {"candidate": ["1"], "confirmed": "1", "digest": digest_on(asked)}
+    refused = anyone.send(page, fields, page=page)
+
+    assert "log in with a token" in text_of(refused)
     assert titles(mill) == []

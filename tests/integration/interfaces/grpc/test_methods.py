@@ -1,6 +1,7 @@
 """The gRPC door as an outside client finds it: what is there, what it answers, how it says no."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,19 @@ import grpc
 import pytest
 from tests.integration.interfaces.grpc.conftest import Serve
 from tests.support.engine_harness import Stage, opened
-from tests.support.feed_documents import atom, atom_entry, atom_link, numbered, paper, said
+from tests.support.feed_documents import atom, atom_entry, atom_link, numbered, paper, rss, said
 from tests.support.grpc_client import PACKAGE, Visitor, reason_of, told, visiting
 from tests.support.waiting import hang_guard
 
+from feedmill.cluster.sketch import sketch
 from feedmill.config import GrpcConfig
 from feedmill.engine.ports.store import Store
 from feedmill.errors import StoreError
 from feedmill.interfaces.grpc.server import grpc_server
+from feedmill.model.cluster import SketchBatch, StoryText
 from feedmill.model.job import NewJob
+from feedmill.model.media import WantedFile
+from feedmill.model.page import EntryFilter
 from feedmill.model.push import PushSubscription
 from feedmill_demo.server.script import document
 
@@ -44,12 +49,15 @@ def test_reflection_lists_every_service_and_its_methods(serve: Serve) -> None:
         assert sorted(visitor.services) == [
             "feedmill.v1.Addresses",
             "feedmill.v1.Articles",
+            "feedmill.v1.Clusters",
+            "feedmill.v1.Cursors",
             "feedmill.v1.Entries",
             "feedmill.v1.Events",
             "feedmill.v1.Feeds",
             "feedmill.v1.Figures",
             "feedmill.v1.Hosts",
             "feedmill.v1.Jobs",
+            "feedmill.v1.Media",
             "feedmill.v1.Push",
             "grpc.health.v1.Health",
             "grpc.reflection.v1alpha.ServerReflection",
@@ -114,6 +122,7 @@ def test_a_page_with_several_feeds_is_answered_with_the_choice(serve: Serve) -> 
         page = f"<!doctype html><html><head>{links}</head><body>Hello</body></html>".encode()
         html = (("Content-Type", "text/html"),)
         stage.publisher.script("/page", said(200, *html, body=page), host="127.0.0.1")
+        stage.publisher.script("/one", paper(1), host="127.0.0.1")
         stage.publisher.script("/two", paper(2), host="127.0.0.1")
         url = stage.publisher.url("/page")
 
@@ -163,6 +172,21 @@ def test_pages_follow_each_other_by_their_cursors(serve: Serve) -> None:
 
         assert len(seen) == 7
         assert len(set(seen)) == 7
+
+    serve(story)
+
+
+def test_entries_are_searched(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        await stage.poll(await stage.add("/feed", paper(1, 2)))
+
+        found = await visitor.ask("Entries/List", query='"title 2"')
+        newest = await visitor.ask("Entries/List", query="title", by_arrival=True)
+        dated = await visitor.ask("Entries/List", query="title", by_publication=True)
+
+        assert [one["title"] for one in found["items"]] == ["Title 2"]
+        assert found["items"][0]["highlight"]["title"] == [{"text": "Title 2", "match": True}]
+        assert len(newest["items"]) == len(dated["items"]) == 2
 
     serve(story)
 
@@ -389,6 +413,52 @@ def test_a_fault_of_our_own_tells_nothing_of_itself(
     serve(story)
 
 
+def test_media_and_clusters_are_listed_shown_and_queued_again(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        store = stage.services.store
+        items = (
+            f"<item><guid>{name}</guid><title>{name} of a long title here</title></item>"
+            for name in ("one", "two")
+        )
+        first, second = [
+            await stage.add(f"/{at}", document(rss(item))) for at, item in enumerate(items)
+        ]
+        await stage.pass_once()
+        uids = [one.entry_uid for one in (await store.entries(EntryFilter())).items]
+        wanted = WantedFile(
+            media_id="m1",
+            entry_uid=uids[0],
+            feed_id=first.id,
+            url="https://x.example/1.mp3",
+            published_at=stage.clock.now(),
+        )
+        await store.queue_media([wanted], now=stage.clock.now())
+        same = sketch(StoryText(links=("https://x.example/story",)))
+        batch = SketchBatch(
+            cause="1",
+            at=stage.clock.now(),
+            since=stage.clock.now() - timedelta(days=1),
+            max_entries=9,
+            sketches=dict.fromkeys(uids, same),
+        )
+        await store.save_sketches(batch, events=lambda _: ())
+
+        (listed,) = (await visitor.ask("Media/List", state="queued"))["items"]
+        (told_once,) = (await visitor.ask("Clusters/List"))["items"]
+        shown = await visitor.ask("Clusters/Get", cluster_id=told_once["cluster_id"])
+
+        assert (listed["media_id"], listed["url"]) == ("m1", "https://x.example/1.mp3")
+        assert (await visitor.ask("Media/Get", media_id="m1"))["state"] == "queued"
+        assert (await visitor.ask("Media/Retry", media_id="m1"))["state"] == "queued"
+        assert told_once["feeds"] == 2
+        assert {one["feed_id"] for one in shown["members"]} == {first.id, second.id}
+        assert (await visitor.ask("Clusters/List", min_feeds=3))["items"] == []
+        assert await refused(visitor, "Media/Get", media_id="m9") == (NOT_FOUND, "not-found")
+        assert (await refused(visitor, "Media/List", state="open"))[0] == BAD
+
+    serve(story)
+
+
 def test_jobs_are_listed_shown_cancelled_and_queued_again(serve: Serve) -> None:
     async def story(stage: Stage, visitor: Visitor) -> None:
         new = NewJob(kind="walk", key="a", url="https://user:secret@archive.example/1")
@@ -485,6 +555,29 @@ def test_figures_are_those_of_rest(serve: Serve) -> None:
         assert status["feeds"]["backing_off"] == 1
         assert await refused(visitor, "Figures/Top", by="beauty") == (BAD, "usage")
         assert (await refused(visitor, "Figures/Get", granularity="minute"))[0] == BAD
+
+    serve(story)
+
+
+def test_cursors_are_listed_and_dropped_as_by_rest(serve: Serve) -> None:
+    async def story(stage: Stage, visitor: Visitor) -> None:
+        feed = await stage.add("/feed", paper(1, 2))
+        await stage.poll(feed)
+        await stage.services.store.set_cursor("bus:old", 1)
+
+        listed = await visitor.ask("Cursors/List")
+        await visitor.ask("Cursors/Drop", consumer="bus:old")
+
+        (found,) = [one for one in listed["items"] if one["consumer"] == "bus:old"]
+        assert (found["seq"], found["behind"] > 0) == (1, True)
+        assert "bus:old" not in [
+            one["consumer"] for one in (await visitor.ask("Cursors/List"))["items"]
+        ]
+        for consumer in ("bus:old", "webhook:1"):
+            assert await refused(visitor, "Cursors/Drop", consumer=consumer) == (
+                NOT_FOUND,
+                "not-found",
+            )
 
     serve(story)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.support.engine_harness import opened
-from tests.support.mcp_client import Person, agent, collected, publish
+from tests.support.mcp_client import ASK_CLIENT, Person, agent, collected, publish
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.config import AccessConfig, ServeConfig
@@ -29,7 +29,7 @@ STRANGERS = [
 def test_requests_for_other_hosts_and_of_other_origins_are_refused(tmp_path: Path) -> None:
     async def story() -> None:
         async with (
-            opened(tmp_path) as stage,
+            opened(tmp_path, mcp=ASK_CLIENT) as stage,
             mcp_http_server(stage.services, "127.0.0.1", 0) as url,
             httpx2.AsyncClient(headers=ACCEPT, timeout=HANG_GUARD_SEC) as wire,
         ):
@@ -57,7 +57,7 @@ def test_a_name_that_the_owner_listed_is_answered(tmp_path: Path) -> None:
 def test_the_first_token_closes_the_door_to_those_without_one(tmp_path: Path) -> None:
     async def story() -> None:
         async with (
-            opened(tmp_path) as stage,
+            opened(tmp_path, mcp=ASK_CLIENT) as stage,
             mcp_http_server(stage.services, "127.0.0.1", 0) as url,
             httpx2.AsyncClient(headers=ACCEPT, timeout=HANG_GUARD_SEC) as wire,
         ):
@@ -80,7 +80,7 @@ def test_the_first_token_closes_the_door_to_those_without_one(tmp_path: Path) ->
 
 def test_a_token_that_may_read_can_look_and_do_nothing_else(tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path) as stage:
+        async with opened(tmp_path, mcp=ASK_CLIENT) as stage:
             async with agent(stage) as ask:
                 window = (await collected(ask, publish(stage)))["window_id"]
             token = (
@@ -107,7 +107,7 @@ def test_a_token_that_may_read_can_look_and_do_nothing_else(tmp_path: Path) -> N
 
 def test_a_token_that_may_write_can_go_all_the_way(tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path) as stage:
+        async with opened(tmp_path, mcp=ASK_CLIENT) as stage:
             token = (
                 await issue_token("a helper", ["write"], stage.services.store, stage.services.clock)
             ).secret
@@ -119,7 +119,7 @@ def test_a_token_that_may_write_can_go_all_the_way(tmp_path: Path) -> None:
                 done = await ask("insert_selected", **chosen, ticket=ticket)
 
                 assert done["new"] == 1
-                assert "(a helper)" in done["confirmed_by"]
+                assert done["confirmed_by"] == "through the MCP client with the token a helper"
 
     asyncio.run(story())
 
@@ -202,7 +202,7 @@ def test_slow_second_head_on_kept_alive_connection_is_closed(tmp_path: Path) -> 
 
 def test_an_address_that_others_reach_needs_a_token_first(tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path) as stage:
+        async with opened(tmp_path, mcp=ASK_CLIENT) as stage:
             with pytest.raises(UsageError, match="no token yet"):
                 async with mcp_http_server(stage.services, "0.0.0.0", 0):
                     pass
@@ -213,7 +213,7 @@ def test_an_address_that_others_reach_needs_a_token_first(tmp_path: Path) -> Non
 def test_a_place_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
     async def story() -> None:
         async with (
-            opened(tmp_path) as stage,
+            opened(tmp_path, mcp=ASK_CLIENT) as stage,
             mcp_http_server(stage.services, "127.0.0.1", 0) as url,
         ):
             port = int(url.removesuffix("/mcp").rpartition(":")[2])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.engine_harness import opened, titles
 from tests.support.mcp_client import (
+    ASK_CLIENT,
     ERAS,
     ON_TOPIC,
     Ask,
@@ -56,7 +57,10 @@ def test_an_agent_collects_screens_asks_and_inserts_over_http_and_a_second_time_
 ) -> None:
     async def story() -> None:
         person = Person()
-        async with opened(tmp_path) as stage, agent(stage, person, mode=mode) as ask:
+        async with (
+            opened(tmp_path, mcp=ASK_CLIENT) as stage,
+            agent(stage, person, mode=mode) as ask,
+        ):
             await go_all_the_way(ask, person, publish(stage))
 
             assert titles(await stage.entries()) == [ON_TOPIC[0]]
@@ -69,7 +73,7 @@ def test_a_window_of_all_subscriptions_leaves_out_what_an_insertion_left_behind(
 ) -> None:
     async def story() -> None:
         person = Person()
-        async with opened(tmp_path) as stage, agent(stage, person) as ask:
+        async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, person) as ask:
             await go_all_the_way(ask, person, publish(stage))
             day = {"start": "2025-10-13", "end": "2025-10-13"}
 
@@ -85,10 +89,12 @@ def test_a_window_of_all_subscriptions_leaves_out_what_an_insertion_left_behind(
 @in_both_eras
 def test_an_agent_goes_the_same_way_over_standard_streams(tmp_path: Path, mode: Era) -> None:
     async def story() -> None:
-        person = Person(name="Ada")
+        person = Person()
         async with (
             opened(tmp_path / "elsewhere") as stage,
-            agent_over_stdio(tmp_path / "home", person, mode=mode) as ask,
+            agent_over_stdio(
+                tmp_path / "home", person, mode=mode, FEEDMILL_MCP_ASK="client"
+            ) as ask,
         ):
             await go_all_the_way(ask, person, publish(stage))
 
@@ -106,7 +112,10 @@ def test_a_person_who_says_no_leaves_no_ticket_and_no_entry(
     tmp_path: Path, mode: Era, person: Person
 ) -> None:
     async def story() -> None:
-        async with opened(tmp_path) as stage, agent(stage, person, mode=mode) as ask:
+        async with (
+            opened(tmp_path, mcp=ASK_CLIENT) as stage,
+            agent(stage, person, mode=mode) as ask,
+        ):
             window = await collected(ask, publish(stage))
 
             answer = await ask("confirm", window_id=window["window_id"], candidate_ids=[1])
@@ -124,7 +133,10 @@ def test_without_an_answer_the_question_waits_for_a_terminal_and_the_agent_gets_
     tmp_path: Path, mode: Era, person: Person | None
 ) -> None:
     async def story() -> None:
-        async with opened(tmp_path) as stage, agent(stage, person, mode=mode) as ask:
+        async with (
+            opened(tmp_path, mcp=ASK_CLIENT) as stage,
+            agent(stage, person, mode=mode) as ask,
+        ):
             window = await collected(ask, publish(stage))
 
             first = await ask("confirm", window_id=window["window_id"], candidate_ids=[2, 1])
@@ -143,7 +155,7 @@ def test_the_owner_can_send_every_question_to_the_terminal(tmp_path: Path) -> No
     async def story() -> None:
         person = Person()
         async with (
-            opened(tmp_path, mcp=McpConfig(ask="terminal")) as stage,
+            opened(tmp_path, mcp=McpConfig()) as stage,
             agent(stage, person) as ask,
         ):
             window = await collected(ask, publish(stage))

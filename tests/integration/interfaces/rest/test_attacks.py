@@ -10,6 +10,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import feedparser
 import pytest
@@ -224,6 +225,24 @@ class TestHostileEntries:
 
 
 class TestAddressesInside:
+    def test_discover_asks_no_address_inside_and_tells_nothing_of_it(
+        self, guarded: GuardedMill
+    ) -> None:
+        for case in INSIDE:
+            answer = guarded.ask(f"/discover?url={quote(case['url'], safe='')}")
+
+            assert answer.status in (400, 422), (case, answer.body)
+            assert answer.problem in ("bad-address", "no-feed-found", "bad-parameter"), case
+
+    def test_a_page_of_another_site_cannot_make_the_server_send_requests(
+        self, guarded: GuardedMill
+    ) -> None:
+        from_there = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
+
+        answer = guarded.ask("/discover?url=https://paper.example/", headers=from_there)
+
+        assert (answer.status, answer.problem) == (403, "cross-origin")
+
     @pytest.mark.parametrize("path", ["/feeds", "/canonicalize", "/webhooks"])
     def test_an_address_inside_is_not_asked_and_nothing_is_kept(
         self, guarded: GuardedMill, path: str

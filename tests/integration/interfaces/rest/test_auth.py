@@ -40,6 +40,7 @@ ROUTES = [
     ("POST", "/feeds/nobody/refetch", "write", 404),
     ("POST", "/import", "write", 422),
     ("POST", "/canonicalize", "write", 422),
+    ("GET", "/discover?url=http://10.0.0.1/", "write", 422),
     ("GET", "/webhooks", "admin", 200),
     ("POST", "/webhooks", "admin", 422),
     ("GET", "/webhooks/nobody", "admin", 404),

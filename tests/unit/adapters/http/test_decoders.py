@@ -183,3 +183,24 @@ def test_an_outer_coding_without_end_meets_the_limit_though_the_inner_yields_not
 )
 def test_the_codings_of_a_field(field: str, expected: tuple[str, ...] | None) -> None:
     assert readable_codings(field) == expected
+
+
+@every_coding
+def test_body_is_whole_after_any_number_of_pauses(codings: tuple[str, ...], pack: Pack) -> None:
+    raw, decoder = bytes(range(256)) * 4_000, BodyDecoder(codings, 10**7)
+    refusals = iter(range(10_000))
+
+    decoder.feed(pack(raw), lambda _: next(refusals) % 3 == 2)
+    while not decoder.feed(b"", lambda _: next(refusals) % 3 == 2):
+        pass
+
+    assert decoder.body() == raw
+    assert not decoder.unfinished
+
+
+def test_refused_bomb_stays_folded() -> None:
+    decoder = BodyDecoder(("gzip",), 10**8)
+
+    decoder.feed(gzip.compress(bytes(10**7)), lambda octets: octets < 500_000)
+
+    assert decoder.length < 1_000_000

@@ -3,6 +3,7 @@
 import asyncio
 
 import msgspec
+import pycurl
 import pytest
 
 from feedmill.adapters.clock import SystemClock
@@ -111,3 +112,79 @@ def test_the_shortest_limit_sets_the_rounds() -> None:
         return intervals
 
     assert asyncio.run(story()) == [1.0, 0.1, 0.1]
+
+
+def test_transfer_that_we_paused_is_not_silent() -> None:
+    paused = _paused_for(rounds=100)
+
+    assert paused.stopped is None
+
+
+def _paused_for(rounds: int) -> ResponseBuffer:
+    clock, transfer = StandingClock(), ResponseBuffer(LIMITS, may_grow=lambda _: False)
+    transfer.take_line(b"HTTP/1.1 200 OK\r\n")
+    transfer.take_line(b"\r\n")
+
+    async def story() -> None:
+        watch = StallWatch(clock, read_timeout_sec=20)
+        watch.start_watching(transfer, LIMITS, lambda: None)
+        assert transfer.take_chunk(b"x" * 100) == pycurl.WRITEFUNC_PAUSE
+        for _ in range(rounds):
+            clock.at += 1
+            watch._check_all()
+        watch.close()
+
+    asyncio.run(story())
+    return transfer
+
+
+def test_chunk_that_comes_again_after_a_pause_is_taken_once() -> None:
+    allowed = [False, True, True]
+    buffer = ResponseBuffer(LIMITS, may_grow=lambda _: allowed.pop(0))
+    buffer.take_line(b"HTTP/1.1 200 OK\r\n")
+    buffer.take_line(b"\r\n")
+
+    told = [buffer.take_chunk(chunk) for chunk in (b"abc", b"abcdef", b"ghi")]
+
+    assert told == [pycurl.WRITEFUNC_PAUSE, None, None]
+    assert buffer.answer().body == b"abcdefghi"
+    assert buffer.answer().wire_length == 9
+
+
+@pytest.mark.parametrize(
+    ("octets", "taken"),
+    [pytest.param(1, 4_096, id="one octet each"), pytest.param(20, 5_000, id="small but useful")],
+)
+def test_many_tiny_chunks_end_the_transfer(octets: int, taken: int) -> None:
+    buffer = ResponseBuffer(LIMITS)
+    buffer.take_line(b"HTTP/1.1 200 OK\r\n")
+    buffer.take_line(b"\r\n")
+
+    told = [buffer.take_chunk(b"x" * octets) for _ in range(5_000)]
+
+    assert told.count(None) == taken
+    assert buffer.answer().capped == (taken < 5_000)
+
+
+@pytest.mark.parametrize(
+    ("delivered", "octets", "explained"),
+    [
+        pytest.param(5_000, 5_100, True, id="plain"),
+        pytest.param(100, 250_000, True, id="handshake and a buffer"),
+        pytest.param(100, 300_000, False, id="framing without a body"),
+        pytest.param(1_000_000, 3_000_000, True, id="small records of small chunks"),
+        pytest.param(1_000_000, 5_000_000, False, id="more framing than a server needs"),
+        pytest.param(10_000_000, 12_000_000, True, id="whole body"),
+        pytest.param(10_000_000, 13_000_000, False, id="beyond the limit of the body"),
+    ],
+)
+def test_octets_of_the_socket_are_compared_with_what_was_delivered(
+    delivered: int, octets: int, *, explained: bool
+) -> None:
+    buffer = ResponseBuffer(msgspec.structs.replace(LIMITS, max_wire_bytes=10_000_000))
+    buffer.take_line(b"HTTP/1.1 200 OK\r\n")
+    buffer.take_line(b"\r\n")
+    buffer.take_chunk(b"x" * delivered)
+
+    assert buffer.count_socket(octets) is explained
+    assert buffer.answer().capped is not explained

@@ -5,8 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from feedmill.canonicalise.discovery.html_page import read_page
-from feedmill.canonicalise.discovery.search import DISALLOWED, FindOptions, find_feeds
-from feedmill.model.canonical import Ask, Found, Seen
+from feedmill.canonicalise.discovery.search import (
+    DISALLOWED,
+    FeedsWanted,
+    FindOptions,
+    check_feeds,
+    find_feeds,
+)
+from feedmill.model.canonical import Ask, FeedFacts, Found, FoundFeed, Seen
 
 URL = "https://example.com/"
 Answerer = Callable[[str], Seen]
@@ -18,6 +24,15 @@ def missing(url: str) -> Seen:
 
 def feed(url: str) -> Seen:
     return Seen(url=url, final_url=url, status=200, is_feed=True)
+
+
+def full(url: str) -> Seen:
+    facts = FeedFacts(format="rss20", entries=3)
+    return Seen(url=url, final_url=url, status=200, is_feed=True, facts=facts)
+
+
+def empty(url: str) -> Seen:
+    return Seen(url=url, final_url=url, status=200, is_feed=True, facts=FeedFacts(format="rss20"))
 
 
 def only(*urls: str) -> Answerer:
@@ -38,36 +53,76 @@ def search(
         return end.value, asked
 
 
-def test_what_a_page_declares_costs_no_request() -> None:
-    found, asked = search(
-        '<link rel=alternate type="application/rss+xml" href=/x><a href=/rss.xml>'
-    )
+DECLARED = '<link rel=alternate type="application/rss+xml" href=/x><a href=/rss.xml>'
 
-    assert asked == []
-    assert (found.reason, found.proven) == ("declared", None)
+
+def test_a_declared_feed_is_requested_and_ends_the_search() -> None:
+    found, asked = search(DECLARED, only("https://example.com/x", "https://example.com/rss.xml"))
+
+    assert asked == [Ask(url="https://example.com/x", role="declared")]
+    assert found.reason == "proven"
+    assert [one.url for one in found.feeds] == ["https://example.com/x"]
+    assert found.untried[0].url == "https://example.com/rss.xml"
+
+
+def test_a_declared_feed_that_is_dead_does_not_end_the_search() -> None:
+    found, asked = search(DECLARED, only("https://example.com/rss.xml"))
+
+    assert [one.url for one in asked] == ["https://example.com/x", "https://example.com/rss.xml"]
+    assert [one.url for one in found.feeds] == ["https://example.com/rss.xml"]
+    assert found.failed == missing("https://example.com/x")
+
+
+def test_declared_feeds_are_offered_unchecked_when_no_request_is_left() -> None:
+    found, asked = search(DECLARED, options=FindOptions(budget=0))
+
+    assert (found.reason, asked) == ("declared", [])
     assert [one.url for one in found.feeds] == ["https://example.com/x"]
 
 
-def test_the_first_feed_ends_the_search_and_other_leads_are_told() -> None:
-    html = "<a href=/one.rss></a><a href=/two.rss></a><a href=/three.rss></a>"
+def test_a_feed_without_entries_stands_behind_one_with_entries() -> None:
+    html = (
+        '<link rel=alternate type="application/atom+xml" href=/releases.atom>'
+        '<link rel=alternate type="application/atom+xml" href=/commits.atom>'
+    )
 
-    found, asked = search(html, only("https://example.com/two.rss"))
+    found, _ = search(html, lambda url: full(url) if "commits" in url else empty(url))
 
-    assert [one.url for one in asked] == [
-        "https://example.com/one.rss",
-        "https://example.com/two.rss",
-    ]
-    assert found.reason == "proven"
-    assert found.proven == feed("https://example.com/two.rss")
     assert [one.url for one in found.feeds] == [
-        "https://example.com/two.rss",
-        "https://example.com/three.rss",
+        "https://example.com/commits.atom",
+        "https://example.com/releases.atom",
     ]
-    assert {one.found_by for one in found.untried} == {"guess"}
-    assert [(one.status, one.verdict) for one in found.asked] == [
-        (404, "not-found"),
-        (200, "a feed"),
-    ]
+
+
+def test_a_feed_without_entries_does_not_end_the_search() -> None:
+    found, asked = search("<p>", lambda url: full(url) if url.endswith("/atom.xml") else empty(url))
+
+    assert [one.url for one in asked] == [f"{URL}feed", f"{URL}rss.xml", f"{URL}atom.xml"]
+    assert found.feeds[0].url == f"{URL}atom.xml"
+
+
+def test_a_site_that_answers_everything_with_a_page_is_not_guessed_at() -> None:
+    def page(url: str) -> Seen:
+        return Seen(url=url, final_url=url, status=200, reason="html-page")
+
+    found, asked = search("<a href=/news.rss>", page)
+
+    assert len(asked) == 3
+    assert found.reason == "catch-all"
+    assert len(found.untried) == 9
+
+
+@pytest.mark.parametrize(("wanted", "count"), [("first", 2), ("choices", 3), ("all", 4)])
+def test_how_many_feeds_are_requested_is_the_callers_choice(
+    wanted: FeedsWanted, count: int
+) -> None:
+    html = "<a href=/1.rss></a><a href=/2.rss></a><a href=/3.rss></a><a href=/comments/feed></a>"
+    alive = only(*(f"{URL}{number}.rss" for number in (2, 3)))
+
+    found, asked = search(html, alive, FindOptions(wanted=wanted))
+
+    assert len(asked) == count
+    assert found.feeds[0].url == f"{URL}2.rss"
 
 
 def test_platforms_come_before_anchors_and_anchors_before_guesses() -> None:
@@ -85,14 +140,16 @@ def test_platforms_come_before_anchors_and_anchors_before_guesses() -> None:
 def test_a_platforms_own_word_is_asked_as_such_and_our_ideas_as_guesses() -> None:
     url = "https://github.com/owner/repo"
 
-    found, asked = search("<a href=/owner/repo/feed.xml>RSS</a>", url=url)
+    html, options = "<a href=/owner/repo/feed.xml>RSS</a>", FindOptions(budget=5)
+
+    found, asked = search(html, options=options, url=url)
 
     assert [one.role for one in asked] == ["platform", "platform", "platform", "guess", "guess"]
     assert [one.role for one in found.asked] == [one.role for one in asked]
 
 
 def test_the_budget_ends_the_search() -> None:
-    found, asked = search("<p>nothing")
+    found, asked = search("<p>nothing", options=FindOptions(budget=5))
 
     assert len(asked) == 5
     assert (found.reason, found.feeds) == ("budget-spent", ())
@@ -169,6 +226,7 @@ def test_an_answer_without_a_reason_is_no_feed() -> None:
     found, _ = search("<p>", lambda url: Seen(url=url, final_url=url, status=200))
 
     assert {one.verdict for one in found.asked} == {"no feed"}
+    assert found.reason == "catch-all"
 
 
 COMMENTS = '<link rel=alternate type="application/rss+xml" href=/comments/feed title="Comments">'
@@ -185,9 +243,9 @@ def test_where_only_comments_are_declared_the_search_goes_on() -> None:
 
 
 def test_comments_are_offered_when_there_is_nothing_else() -> None:
-    found, asked = search(COMMENTS)
+    found, asked = search(COMMENTS, only("https://example.com/comments/feed"))
 
-    assert (found.reason, len(asked), len(found.asked)) == ("declared", 5, 5)
+    assert (found.reason, len(asked), len(found.asked)) == ("proven", 12, 12)
     assert [one.is_comments for one in found.feeds] == [True]
 
 
@@ -201,3 +259,16 @@ def test_a_page_without_a_web_address_asks_nothing() -> None:
     found, asked = search("<a href=/rss.xml>", url="about:blank")
 
     assert (found.reason, asked) == ("nothing-found", [])
+
+
+def test_feeds_that_are_known_by_name_are_requested_without_a_page() -> None:
+    steps = check_feeds(
+        [FoundFeed(url=f"{URL}{one}", found_by="list") for one in "ab"], FindOptions()
+    )
+
+    assert next(steps).url == f"{URL}a"
+    assert steps.send(missing(f"{URL}a")).url == f"{URL}b"
+    with pytest.raises(StopIteration) as end:
+        steps.send(feed(f"{URL}b"))
+
+    assert [one.url for one in end.value.value.feeds] == [f"{URL}b"]

@@ -22,7 +22,7 @@ class HurriedWatch(Lifecycle):
         self.told: Told = []
         super().__init__("me", store_error_listeners=(self._note,))
 
-    async def pause(self, seconds: float) -> None:
+    async def sleep_unless_stopping(self, seconds: float) -> None:
         """No time passes in these stories."""
 
     def _note(self, op: str, problem: FeedmillError | None, wait_sec: float) -> None:

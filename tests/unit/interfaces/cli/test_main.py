@@ -5,7 +5,7 @@ import pkgutil
 import click
 
 from feedmill.interfaces.cli import commands
-from feedmill.interfaces.cli.main import COMMANDS, cli
+from feedmill.interfaces.cli.main import COMMANDS, ROOMS, cli
 
 
 def test_commands_are_found_by_their_names() -> None:
@@ -18,8 +18,18 @@ def test_commands_are_found_by_their_names() -> None:
 
 
 def test_every_module_of_the_commands_folder_is_a_command() -> None:
-    modules = {module.name for module in pkgutil.iter_modules(commands.__path__)}
+    found = pkgutil.walk_packages(commands.__path__, "feedmill.interfaces.cli.commands.")
 
-    assert modules == {
-        name.replace("-", "_") + ("_" if name in ("list", "import") else "") for name in COMMANDS
+    assert {
+        module.name.removeprefix("feedmill.interfaces.cli.commands.")
+        for module in found
+        if not module.ispkg
+    } == {
+        f"{room}.{name.replace('-', '_')}{'_' if name in ('list', 'import') else ''}"
+        for room, (_, names) in ROOMS.items()
+        for name in names
     }
+
+
+def test_no_room_of_commands_is_crowded() -> None:
+    assert max(len(names) for _, names in ROOMS.values()) <= 20

@@ -1,10 +1,18 @@
 """What reaches a terminal: short, plain, and never what a stranger wants it to do."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
-from feedmill.interfaces.cli.output import format_count, format_duration, shorten, show_facts
+from feedmill.interfaces.cli.output import (
+    format_count,
+    format_duration,
+    shorten,
+    show_facts,
+    show_line,
+    show_table,
+)
 
 
 def test_one_thing_is_not_said_as_many() -> None:
@@ -50,4 +58,68 @@ def test_facts_that_are_empty_are_left_out_and_lists_have_no_brackets(
         ["paused", "no"],
         ["schedule"],
         ["interval_sec", "900"],
+    ]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Make standard output a terminal of so many columns, without colour."""
+
+    def make(columns: int) -> None:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("NO_COLOR", "1")
+        monkeypatch.setenv("TERM", "dumb")
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+
+    return make
+
+
+ROWS = [
+    ("2f20fdec99f5", "unchanged", "", "The Harbour News of the Old Town"),
+    ("8cfcbc9938d4", "-", "", "-"),
+]
+
+
+def test_a_table_shows_no_empty_column_and_cuts_the_long_one(
+    terminal: Callable[[int], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal(50)
+
+    show_table(("id", "last", "until", "feed"), ROWS)
+
+    head, first, _ = capsys.readouterr().out.splitlines()
+    assert head.split() == ["id", "last", "feed"]
+    assert first.startswith("2f20fdec99f5  unchanged  The Harbour News")
+    assert first.rstrip().endswith("…")
+
+
+def test_a_terminal_that_is_too_narrow_for_a_table_gets_one_line_per_cell(
+    terminal: Callable[[int], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal(36)
+
+    show_table(("id", "last", "until", "feed"), ROWS)
+
+    assert capsys.readouterr().out.splitlines()[:5] == [
+        "id    2f20fdec99f5",
+        "last  unchanged",
+        "feed  The Harbour News of the Old",
+        "      Town",
+        "",
+    ]
+
+
+def test_a_line_is_wrapped_below_its_name_where_there_is_no_room_beside_it(
+    terminal: Callable[[int], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal(40)
+
+    show_line("consecutive_failures", "none since it was added", width=26)
+    show_line("next", "add workers or raise the concurrency of the run", width=6)
+
+    assert capsys.readouterr().out.splitlines() == [
+        "consecutive_failures      ",
+        "  none since it was added",
+        "next  add workers or raise the",
+        "      concurrency of the run",
     ]

@@ -64,6 +64,7 @@ def test_nothing_that_a_feed_wrote_reaches_the_terminal_as_a_command(desk: Revie
         (["all"], {1, 2, 3, 4}),
         (["all", "none"], set()),
         (["topic LCA"], {1, 4}),
+        (["topic mfa"], set()),  # only an unsure one: keeps alone are chosen by topic
         (["filter life", "all"], {1, 4}),  # what is narrowed down to
         (["min 0.8", "all"], {4}),
         (["filter life", "all", "filter"], {1, 4}),
@@ -112,6 +113,17 @@ def test_nothing_is_confirmed_before_something_is_chosen(desk: ReviewSession) ->
 
     assert reply.is_confirmed
     assert reply.is_over
+    assert reply.lines[0] == "to be written: 1"
+    assert "Life cycles of cells" in reply.lines[1]
+
+
+def test_topics_are_shown_and_chosen_by_their_names() -> None:
+    desk = ReviewSession(CANDIDATES, SAID, {"lca": "Life cycle assessment"})
+
+    desk.answer("topic life cycle ASSESSMENT")
+
+    assert "== Life cycle assessment" in desk.listing()
+    assert desk.chosen == {1, 4}
 
 
 def test_leaving_confirms_nothing(desk: ReviewSession) -> None:

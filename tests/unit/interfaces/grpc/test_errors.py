@@ -82,4 +82,4 @@ def test_a_door_whose_packages_are_missing_says_how_to_get_them(
     with pytest.raises(MissingExtraError) as caught:
         load_grpc_server()
 
-    assert "pip install 'feedmill[grpc]'" in caught.value.hint
+    assert "pip install '.[grpc]'" in caught.value.hint

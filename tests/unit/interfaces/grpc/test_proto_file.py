@@ -13,7 +13,8 @@ from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
 from feedmill.interfaces.grpc.methods import GRPC_METHODS
 from feedmill.model.canonical import Asked, Candidate, Canonical, FoundFeed
 from feedmill.model.entry import Author, EntryEnclosure
-from feedmill.model.event import Event, RawRef, Revision, StoredEntry
+from feedmill.model.event import Cursor, Event, RawRef, Revision, StoredEntry
+from feedmill.model.feed import BodyRef
 from feedmill.model.fetch import Hop
 from feedmill.model.figures import FeedCounts, StoreSizes
 from feedmill.publish import figure_shapes, host_shapes, move_shapes, shapes, simulation_shapes
@@ -53,6 +54,7 @@ PAIRS: dict[str, tuple[type[msgspec.Struct], dict[str, str]]] = {
     "EventPage": (shapes.EventPage, {}),
     "Event": (Event, {"data": "data_json"}),
     "Fetch": (shapes.FetchShape, {}),
+    "BodyRef": (BodyRef, {}),
     "FeedFigures": (figure_shapes.FeedFigures, {}),
     "TotalFigures": (figure_shapes.TotalFigures, {}),
     "FiguresPoint": (figure_shapes.FiguresPoint, {}),
@@ -66,6 +68,8 @@ PAIRS: dict[str, tuple[type[msgspec.Struct], dict[str, str]]] = {
     "ServiceLevel": (figure_shapes.LevelShape, {}),
     "StatusReply": (figure_shapes.StatusShape, {}),
     "FeedCounts": (FeedCounts, {}),
+    "CursorPage": (shapes.CursorPage, {}),
+    "Cursor": (Cursor, {}),
     "HostPage": (host_shapes.HostPage, {}),
     "Host": (host_shapes.HostShape, {}),
     "Simulation": (simulation_shapes.SimulationShape, {"settings": "settings_json"}),

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from feedmill.errors import MissingExtraError
-from feedmill.interfaces.cli.commands.mcp import parse_listen_address
+from feedmill.interfaces.cli.commands.servers.mcp import parse_listen_address
 from feedmill.interfaces.mcp import load_mcp_transports
 
 

@@ -91,8 +91,8 @@ def test_no_payload_survives(case: dict[str, Any], base: str | None) -> None:
         pytest.param('<img src="MA\tIL\nTO :x">', "<img>", id="however it is spelled"),
         pytest.param('<img src=" mAi&#10;lto:x">', "<img>", id="or escaped"),
         pytest.param(
-            '<video poster="mailto:a" src="http://e.com/"></video>',
-            '<video src="http://e.com/"></video>',
+            'a<video poster="mailto:a" src="http://e.com/"></video>',
+            'a<video src="http://e.com/"></video>',
             id="not even as a poster",
         ),
         pytest.param(

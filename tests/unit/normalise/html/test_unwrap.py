@@ -166,6 +166,13 @@ def test_no_unknown_name_costs_text(name: str) -> None:
         pytest.param("<object/>after", "after", id="an object that closes itself"),
         pytest.param("<script defer/>after", "after", id="an attribute without a value"),
         pytest.param("<script src=x/>code", "", id="the slash of a value closes nothing"),
+        pytest.param("if x<y then", "if x<y then", id="a comparison"),
+        pytest.param("at <http://a.example/b?c=1&amp;d> now", "at http://a.example/b?c=1&d now", id="an address"),
+        pytest.param("Jane <jane@a.example>, <b>x</b>", "Jane jane@a.example, x", id="an address for mail"),
+        pytest.param("if a<b then", "if a<b then", id="with the name of an element"),
+        pytest.param("x<y and a=b", "x<y and a=b", id="and an equals sign"),
+        pytest.param('see <a href="http://exa', "see", id="a tag that was cut off"),
+        pytest.param("see <table cl...", "see", id="and marked as cut"),
     ],
 )  # fmt: skip
 def test_visible_text_stays(written: str, text: str) -> None:
@@ -206,6 +213,22 @@ def test_visible_text_stays(written: str, text: str) -> None:
         pytest.param('<iframe src="data:text/html,x"></iframe>', "", id="nor is data"),
         pytest.param('<iframe src=""></iframe><iframe></iframe>', "", id="nothing is embedded"),
         pytest.param('<iframe src="https://ads.example/" width="1"></iframe>', "", id="invisible"),
+        pytest.param(
+            '<iframe src="about:blank" data-src="/7"></iframe>',
+            f'<p><a href="https://example.com/7"{REL}>/7</a></p>',
+            id="loaded when it is scrolled to",
+        ),
+        pytest.param(
+            '<video title="Clip"><source src="/a.mp4" type="video/mp4"></video>',
+            '<video><source src="https://example.com/a.mp4" type="video/mp4"></video>'
+            f'<p><a href="https://example.com/a.mp4"{REL}>Clip</a></p>',
+            id="a player that is all there is",
+        ),
+        pytest.param(
+            'Listen: <audio src="/a.mp3"></audio>',
+            'Listen: <audio src="https://example.com/a.mp3"></audio>',
+            id="a player beside text stays as it is",
+        ),
     ],
 )
 def test_what_is_embedded_becomes_a_link(written: str, html: str) -> None:

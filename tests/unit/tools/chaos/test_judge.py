@@ -327,3 +327,11 @@ def test_the_table_shows_the_first_breaches_and_counts_the_others() -> None:
 
 def test_stopped_worker_that_did_not_send_its_request_is_no_breach() -> None:
     assert breaches(GOOD._replace(refused=0)) == []
+
+
+def test_time_without_a_processor_is_no_part_of_a_drain() -> None:
+    slow = fault("term", "worker2", 80, 83)._replace(waited=2.5)
+
+    findings = judge(GOOD._replace(faults=[*GOOD.faults, slow]), PLAN)
+
+    assert not any(finding.breaches for finding in findings)

@@ -108,7 +108,9 @@ def _prepare(folder: SegmentFolder) -> tuple[Recovered, ...]:
     try:
         folder.make()
     except OSError as error:
-        raise blob_error(error, str(folder.path)) from error
+        if not folder.path.is_dir():
+            raise blob_error(error, str(folder.path)) from error
+        return ()  # a folder that can be read only: nothing is left open in it that could be sealed
     return recover(folder)
 
 

@@ -27,6 +27,7 @@ from feedmill.adapters.store.tables.changes import (
 )
 from feedmill.adapters.store.tables.codec import digest
 from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS, POINT_TO_FIRST
+from feedmill.adapters.store.tables.entry_search import ON_CONFLICT
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
 _NEW_COLUMNS: Final = (
@@ -66,7 +67,7 @@ _REVIVE: Final = (
 _KEEP_REVISIONS: Final = (
     "INSERT INTO entry_revisions SELECT e.entry_id, e.revisions + 1, n.replaced_at, n.changed,"
     " e.content_hash, e.title, e.summary, e.content, e.canonical_link, e.published, e.updated,"
-    " e.fetch_id FROM (SELECT * FROM entries WHERE entry_id = ANY($1::bigint[])"
+    " e.fetch_id, e.slice_offset, e.slice_length FROM (SELECT * FROM entries WHERE entry_id = ANY($1::bigint[])"
     f" ORDER BY entry_id FOR NO KEY UPDATE) e JOIN {unnest_rows(('entry_id', 'replaced_at', 'changed'))}"
     " ON n.entry_id = e.entry_id"
 )
@@ -94,6 +95,10 @@ _ARTICLE_COLUMNS: Final = ("article_hash", "article_version", "entry_id", "link"
 _KEEP_ARTICLES: Final = (
     f"INSERT INTO articles ({', '.join(_ARTICLE_COLUMNS)}) SELECT * FROM"
     f" {unnest_rows(_ARTICLE_COLUMNS)} ON CONFLICT DO NOTHING RETURNING entry_id"
+)
+_SEARCHABLE: Final = (
+    f"INSERT INTO entry_search (entry_id, terms) SELECT * FROM {unnest_rows(('entry_id', 'terms'))}"
+    f" {ON_CONFLICT}"
 )
 _CURRENT: Final = (
     "SELECT feed_no, array_agg(entry_id) FROM entries"
@@ -124,14 +129,18 @@ _REMOVE: Final = (
 )
 
 
-async def write_changes(connection: PgConnection, documents: Sequence[PendingDocument]) -> None:
+async def write_changes(
+    connection: PgConnection, documents: Sequence[PendingDocument], *, searchable: bool
+) -> None:
     """Write everything; each document learns which of its entries another refresh was quicker to
     add. The feeds of the documents are locked by who calls."""
     for batch in document_batches(documents):
-        await _write_batch(connection, batch)
+        await _write_batch(connection, batch, searchable=searchable)
 
 
-async def _write_batch(connection: PgConnection, documents: Sequence[PendingDocument]) -> None:
+async def _write_batch(
+    connection: PgConnection, documents: Sequence[PendingDocument], *, searchable: bool
+) -> None:
     current = await _current(connection, documents)
     changes = ChangeBatch()
     for document in documents:
@@ -143,6 +152,7 @@ async def _write_batch(connection: PgConnection, documents: Sequence[PendingDocu
     await write_rows(connection, _PLACE, changes.placed)
     await write_rows(connection, _RENAME, changes.renamed)
     await _register(connection, changes)
+    await _index(connection, changes, searchable=searchable)
     await _mark_seen(connection, documents, current)
     await _remove(connection, documents)
 
@@ -192,6 +202,15 @@ async def _register(connection: PgConnection, changes: ChangeBatch) -> None:
     refused = {row[2] for row in articles} - {row[0] for row in kept}
     if later := changes.duplicates(refused):
         await connection.execute(f"{POINT_TO_FIRST} WHERE entry_id = ANY($1::bigint[])", later)
+
+
+async def _index(connection: PgConnection, changes: ChangeBatch, *, searchable: bool) -> None:
+    """Index what is new; where search is off, no entry is left with the tokens of an earlier text."""
+    if searchable:
+        await write_rows(connection, _SEARCHABLE, changes.search_rows())
+    elif changes.rewritten:
+        ids = [row[0] for row in changes.rewritten]
+        await connection.execute("DELETE FROM entry_search WHERE entry_id = ANY($1::bigint[])", ids)
 
 
 async def _mark_seen(

@@ -159,6 +159,8 @@ async def commit_group(
     refreshes: Sequence[Refresh],
     pacing: LaneSettings,
     totals: TotalsWriter,
+    *,
+    searchable: bool = True,
 ) -> list[Committed]:
     """Write what refreshes of different feeds decided; what became of each.
 
@@ -175,7 +177,7 @@ async def commit_group(
         for one in written:
             if one.values is not None:
                 totals.add(one.refresh.fetch, one.values)
-        await _write(connection, written, queries, totals.rows())
+        await _write(connection, written, queries, totals.rows(), searchable=searchable)
     done = {one.refresh.feed.id: _WRITTEN if one.feed_no in ran else _DUPLICATE for one in writings}
     return [done.get(refresh.feed.id, _FENCED) for refresh in refreshes]
 
@@ -285,6 +287,8 @@ async def _write(
     written: Sequence[Writing],
     queries: QueryRunner,
     totals: Sequence[Row],
+    *,
+    searchable: bool,
 ) -> None:
     """Everything but the fetches, for the runs that were not there yet."""
     polled = [one for one in written if not one.refresh.entries_only]
@@ -292,7 +296,7 @@ async def _write(
     await _reschedule(connection, polled, queries, totals)
     documents = [document for one in written if (document := _open_document(one)) is not None]
     if documents:
-        await write_changes(connection, documents)
+        await write_changes(connection, documents, searchable=searchable)
     await _keep_what_is_held(connection, written, queries)
     for one in written:
         at = one.refresh.fetch.fetched_at

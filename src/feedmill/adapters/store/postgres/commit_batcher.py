@@ -50,8 +50,9 @@ class CommitBatcher:
         *,
         in_flight: int = IN_FLIGHT,
         group_size: int = COMMIT_GROUP_SIZE,
+        searchable: bool = True,
     ) -> None:
-        self._database, self._pacing = database, pacing
+        self._database, self._pacing, self._searchable = database, pacing, searchable
         self._in_flight, self._group_size = in_flight, group_size
         self._waiting: deque[_Waiting] = deque()
         self._busy: set[str] = set()  # feeds of the groups under way
@@ -155,7 +156,9 @@ class CommitBatcher:
     ) -> list[Committed]:
         async def job(connection: PgConnection) -> list[Committed]:
             reach("store-begun")
-            done = await commit_group(connection, refreshes, self._pacing, totals)
+            done = await commit_group(
+                connection, refreshes, self._pacing, totals, searchable=self._searchable
+            )
             reach("store-commit")
             return done
 

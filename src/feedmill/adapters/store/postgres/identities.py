@@ -7,7 +7,7 @@ keys that they hold.
 
 # ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import asyncpg
@@ -15,7 +15,14 @@ import asyncpg
 from feedmill.adapters.store.postgres.parameters import postgres_text, unnest_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.tables.codec import digest
-from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
+from feedmill.adapters.store.tables.entry_codec import (
+    KNOWN_COLUMNS,
+    TOMBSTONE_COLUMNS,
+    WITHOUT_KEYS,
+    dedupe_keys_of,
+    known_of,
+    legacy_known,
+)
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.refresh import ExistingEntries
 
@@ -27,8 +34,8 @@ _KEYS: Final = """LEFT JOIN LATERAL (
     FROM entry_identities i WHERE i.entry_id = e.entry_id) k ON true"""
 _WITH_KEYS: Final = 'k.types, k."values"'
 _BY_ID: Final = (
-    f"SELECT {KNOWN_COLUMNS}, {_WITH_KEYS} FROM ids JOIN entries e USING (entry_id) {_FEED} {_KEYS}"
-    f" UNION ALL SELECT {TOMBSTONE_COLUMNS}, {_WITH_KEYS}"
+    f"SELECT {KNOWN_COLUMNS}, e.dedupe_key, {_WITH_KEYS} FROM ids JOIN entries e USING (entry_id) {_FEED} {_KEYS}"
+    f" UNION ALL SELECT {TOMBSTONE_COLUMNS}, NULL, {_WITH_KEYS}"
     f" FROM ids JOIN tombstones e USING (entry_id) {_FEED} {_KEYS} ORDER BY 1"
 )
 _IDS_BY_KEY: Final = (
@@ -36,10 +43,13 @@ _IDS_BY_KEY: Final = (
     " JOIN entry_identities i ON i.key_hash = a.key_hash AND i.key_type = a.key_type"
     " AND i.key_value = a.key_value"
 )
-_BY_KEY: Final = f"WITH ids AS (SELECT DISTINCT entry_id FROM ({_IDS_BY_KEY}) found) {_BY_ID}"
+_IDS_BY_DEDUPE_KEY: Final = (
+    f"SELECT e.entry_id FROM entries e WHERE e.dedupe_key = ANY($4::text[]) AND {WITHOUT_KEYS}"
+)
+_BY_KEY: Final = f"WITH ids AS ({_IDS_BY_KEY} UNION {_IDS_BY_DEDUPE_KEY}) {_BY_ID}"
 _BY_KEY_OR_SLICE: Final = (
-    f"WITH ids AS ({_IDS_BY_KEY} UNION SELECT entry_id FROM entries"
-    " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $4) AND slice_digest = ANY($5::text[])"
+    f"WITH ids AS ({_IDS_BY_KEY} UNION {_IDS_BY_DEDUPE_KEY} UNION SELECT entry_id FROM entries"
+    " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $5) AND slice_digest = ANY($6::text[])"
     f") {_BY_ID}"
 )
 _IN_DOCUMENT: Final = "WHERE f.id = $1 AND e.in_document = 1"
@@ -65,13 +75,22 @@ async def known(
     if not keys and not digests:
         return ()
     values = [postgres_text(key.value) for key in keys]
-    asked = ([key.type for key in keys], list(map(digest, values)), values)
+    legacy = [postgres_text(one) for one in dedupe_keys_of(keys)]
+    asked = ([key.type for key in keys], list(map(digest, values)), values, legacy)
     if digests:
         rows = await connection.fetch(_BY_KEY_OR_SLICE, *asked, feed_id, digests)
     else:
         rows = await connection.fetch(_BY_KEY, *asked)
     names = _names(keys, values)
-    return tuple([_known_of(row, names) for row in rows])
+    found = [(_known_of((*row[:-3], *row[-2:]), names), row[-3]) for row in rows]
+    if all(row.keys or dedupe_key is None for row, dedupe_key in found):
+        return tuple([row for row, _ in found])
+    taken = {key for row, _ in found for key in row.keys}
+    more = (
+        row if row.keys or dedupe_key is None else legacy_known(row, dedupe_key, taken)
+        for row, dedupe_key in found
+    )
+    return tuple([row for row in more if row is not None])
 
 
 async def current_document(
@@ -125,7 +144,7 @@ def _all_known(rows: Sequence[asyncpg.Record]) -> tuple[KnownEntry, ...]:
     return tuple([_known_of(row, _NO_NAMES) for row in rows])
 
 
-def _known_of(row: asyncpg.Record, names: Mapping[tuple[str, str], str]) -> KnownEntry:
+def _known_of(row: Iterable[Any], names: Mapping[tuple[str, str], str]) -> KnownEntry:
     """The row with its keys, which are its last two columns."""
     *columns, types, values = row
     keys: Sequence[tuple[Any, str]] = tuple(zip(types or (), values or (), strict=True))

@@ -56,6 +56,17 @@ MACROS: Final[Macros] = {
         f"EXISTS (SELECT 1 FROM jsonb_array_elements({column}::jsonb) a"  # noqa: S608  # parameters
         f" WHERE {text} IN (a ->> 'name', a ->> 'email'))"
     ),
+    "earlier_refs": lambda entry: (
+        f"CASE WHEN {entry}.revisions > 0 THEN (SELECT json_agg(json_build_array(fetch_id, slice_offset,"  # noqa: S608  # names of ours
+        " slice_length))::text FROM (SELECT v.fetch_id, v.slice_offset, v.slice_length FROM entry_revisions v"
+        f" WHERE v.entry_id = {entry}.entry_id AND v.fetch_id IS NOT NULL ORDER BY v.number DESC LIMIT 19) w) END"
+    ),
+    "holds": lambda column, term: f"coalesce(strpos({column}, {term}), 0) > 0",
+    "searched": lambda query: (
+        "entry_search s WHERE feedmill_tokens(s.terms, s.full_terms)"
+        f" @@ CAST(CAST({query} AS text) AS tsquery)"
+    ),
+    "rebuild_index": "REINDEX INDEX entry_search_index",
     "lane_host": lambda lane: f"{lane}.host",
     "database_bytes": "pg_database_size(current_database())",
     "numbered_events": "events",
@@ -96,6 +107,10 @@ class QueryRunner:
                 return await lane_of(connection, step.url, self._pacing, step.feed_id)
             case statements.FindTitles():
                 return title_search(step.text)
+            case statements.IndexQuery():
+                return statements.all_of(
+                    step.query, both=" & ", either=" | ", quote="'", begins=":*"
+                )
             case statements.AppendEvents():
                 return await event_log.append(connection, step.events, step.cause)
 

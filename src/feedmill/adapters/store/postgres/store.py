@@ -71,11 +71,14 @@ class PostgresStore(SqlStore):
     next_due_at = reading(claims.next_due_at)
     due_lanes = reading(claims.due_lanes)
 
-    def __init__(self, database: Database, pacing: LaneSettings) -> None:
+    def __init__(
+        self, database: Database, pacing: LaneSettings, *, searchable: bool = True
+    ) -> None:
         self._database, self._pacing = database, pacing
         self.queries = QueryRunner(pacing)
         self._planner, self._log = ClaimPlanner(), event_log.PostgresEventLog(database)
-        self._committer, self._releaser = CommitBatcher(database, pacing), ReleaseBatcher(database)
+        self._committer = CommitBatcher(database, pacing, searchable=searchable)
+        self._releaser = ReleaseBatcher(database)
 
     @classmethod
     async def open(
@@ -88,11 +91,13 @@ class PostgresStore(SqlStore):
         timeout_sec: float = 60.0,
         pooled: bool = False,
         wait_sec: float = 0.0,
+        searchable: bool = True,
     ) -> Self:
         """Connect to a database that `feedmill migrate` has prepared, waiting for that if asked to.
 
         `gap_ms` is the pace of a host that nothing is known about, `lanes` how many lanes big hosts
         have: those that have another number are changed, unless it is None. With `pooled`, a pooler in transaction mode stands between.
+        With `searchable`, new entries are indexed.
         """
         database = await Database.open(
             url, connections=connections, timeout_sec=timeout_sec, pooled=pooled
@@ -105,7 +110,7 @@ class PostgresStore(SqlStore):
         except BaseException:
             await database.close()
             raise
-        return cls(database, pacing)
+        return cls(database, pacing, searchable=searchable)
 
     @property
     def database(self) -> Database:

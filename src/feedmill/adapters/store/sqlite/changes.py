@@ -20,6 +20,7 @@ from feedmill.adapters.store.tables.changes import (
 )
 from feedmill.adapters.store.tables.codec import Row
 from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS, POINT_TO_FIRST
+from feedmill.adapters.store.tables.entry_search import ON_CONFLICT
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
 _INSERT: Final = (
@@ -30,7 +31,7 @@ _INSERT: Final = (
 )
 _KEEP_REVISION: Final = (
     "INSERT INTO entry_revisions SELECT entry_id, revisions + 1, ?2, ?3, content_hash, title,"
-    " summary, content, canonical_link, published, updated, fetch_id"
+    " summary, content, canonical_link, published, updated, fetch_id, slice_offset, slice_length"
     " FROM entries WHERE entry_id = ?1"
 )
 # The number of a revision counts on; the entry's own count is that of the last one.
@@ -69,10 +70,13 @@ _REMOVE: Final = (
     "UPDATE entries SET removed_at = ?2, removed_reason = ?3, removed_comment = ?4"
     " WHERE entry_id = ?1 AND removed_at IS NULL"
 )
+_SEARCHABLE: Final = f"INSERT INTO entry_search (entry_id, terms) VALUES (?, ?) {ON_CONFLICT}"
 _ARTICLE: Final = "INSERT OR IGNORE INTO articles VALUES (?, ?, ?, ?, ?)"
 
 
-def write_changes(connection: sqlite3.Connection, document: PendingDocument) -> None:
+def write_changes(
+    connection: sqlite3.Connection, document: PendingDocument, *, searchable: bool
+) -> None:
     """Write everything; the document learns which of its entries another refresh was quicker to add."""
     current = _current(connection, document.feed_no) if document.whole else set()
     changes = ChangeBatch()
@@ -85,6 +89,7 @@ def write_changes(connection: sqlite3.Connection, document: PendingDocument) -> 
     connection.executemany(_PLACE, changes.placed)
     connection.executemany("UPDATE entries SET guid = ?2 WHERE entry_id = ?1", changes.renamed)
     _register(connection, changes)
+    _index(connection, changes, searchable=searchable)
     sightings = Sightings()
     sightings.add(document, current)
     connection.executemany(_ENTER, sightings.entered)
@@ -131,6 +136,17 @@ def _rewrite(connection: sqlite3.Connection, row: Row) -> None:
         " WHERE entry_id = ? AND published_source = 'first_seen'",
         (entry_id,),
     )
+
+
+def _index(connection: sqlite3.Connection, changes: ChangeBatch, *, searchable: bool) -> None:
+    """Index what is new; where search is off, no entry is left with the tokens of an earlier text."""
+    if searchable:
+        if changes.articles:
+            connection.executemany(_SEARCHABLE, changes.search_rows())
+    elif changes.rewritten:
+        connection.executemany(
+            "DELETE FROM entry_search WHERE entry_id = ?", [row[:1] for row in changes.rewritten]
+        )
 
 
 def _register(connection: sqlite3.Connection, changes: ChangeBatch) -> None:

@@ -74,6 +74,8 @@ def commit(
     refresh: Refresh,
     queries: QueryRunner,
     totals: TotalsWriter,
+    *,
+    searchable: bool = True,
 ) -> Committed:
     """Write what a refresh decided, unless the lane was lost or the run is known.
 
@@ -93,7 +95,7 @@ def commit(
         return _FENCED
     is_poll = refresh.decision is not None and not refresh.entries_only
     values = poll_values(fetch, refresh.feed.schedule) if is_poll else None
-    done = _write(connection, refresh, found, queries, values)
+    done = _write(connection, refresh, found, queries, values, searchable=searchable)
     if values is not None:
         totals.add(fetch, values)  # at last: a job that fails counts for nothing
     return done
@@ -105,6 +107,8 @@ def _write(
     found: tuple[Any, ...],
     queries: QueryRunner,
     values: Row | None,
+    *,
+    searchable: bool,
 ) -> Committed:
     feed_no, confirmations, confirmed_at, request_id, response_id, request, response = found[:7]
     feed, fetch = refresh.feed, refresh.fetch
@@ -112,7 +116,7 @@ def _write(
     _insert_fetch(connection, feed_no, fetch, refresh.decision, blocks)
     document = pending_document(refresh, feed_no, confirmations, confirmed_at)
     if refresh.changes is not None:
-        write_changes(connection, document)
+        write_changes(connection, document, searchable=searchable)
     if not refresh.entries_only:
         _update_feed(connection, refresh, document)
         if feed.url != fetch.url:

@@ -8,8 +8,10 @@ A power cut may take the last transactions (never the file's integrity, and no e
 # Tested in tests/integration/adapters/store/test_migrate.py
 
 import errno
+import os
 import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, Literal, TypeVar
 
 import msgspec
@@ -99,9 +101,26 @@ def _system_code(error: OSError) -> int:
     return sqlite3.SQLITE_FULL if error.errno in _NO_SPACE else sqlite3.SQLITE_IOERR
 
 
+def is_read_only(path: str) -> bool:
+    """True for a file that is there and cannot be written, or whose folder cannot: a copy, a mounted snapshot."""
+    if path == MEMORY or not Path(path).exists():
+        return False
+    return not (os.access(path, os.W_OK) and os.access(Path(path).parent, os.W_OK))
+
+
+def _target(path: str) -> str:
+    """What SQLite opens. Beside a file that cannot be written it cannot make the index of its log either."""
+    if not is_read_only(path):
+        return path
+    has_log = Path(f"{path}-wal").exists()
+    return f"{Path(path).resolve().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}"
+
+
 def _connect(path: str, *, synchronous: Synchronous) -> sqlite3.Connection:
+    target = _target(path)
     connection = sqlite3.connect(
-        path,
+        target,
+        uri=target != path,
         timeout=_BUSY_SLICE_SEC,
         isolation_level=None,
         check_same_thread=False,  # a connection belongs to one thread, and is closed by another

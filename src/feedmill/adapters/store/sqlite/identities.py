@@ -8,7 +8,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from feedmill.adapters.store.sqlite.connection import PARAMETERS
-from feedmill.adapters.store.tables.entry_codec import KNOWN_COLUMNS, TOMBSTONE_COLUMNS, known_of
+from feedmill.adapters.store.tables.entry_codec import (
+    KNOWN_COLUMNS,
+    TOMBSTONE_COLUMNS,
+    WITHOUT_KEYS,
+    dedupe_keys_of,
+    known_of,
+    legacy_known,
+)
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.refresh import ExistingEntries
 
@@ -31,7 +38,15 @@ def known(
     ids = set(_ids_by_digest(connection, feed_id, digests))
     for at in range(0, len(keys), _PAIRS):
         ids.update(_ids_by_key(connection, keys[at : at + _PAIRS]))
-    return _rows(connection, sorted(ids))
+    found = _rows(connection, sorted(ids))
+    legacy = _ids_by_dedupe_key(connection, keys)
+    if not legacy:
+        return found
+    taken = {key for row in found for key in row.keys}
+    more = (
+        legacy_known(row, legacy[row.entry_id], taken) for row in _rows(connection, sorted(legacy))
+    )
+    return (*found, *(row for row in more if row is not None))
 
 
 def current_document(
@@ -107,6 +122,23 @@ def _ids_by_key(connection: sqlite3.Connection, keys: Sequence[IdentityKey]) -> 
         pairs,
     )
     return {entry_id for (entry_id,) in rows}
+
+
+def _ids_by_dedupe_key(
+    connection: sqlite3.Connection, keys: Sequence[IdentityKey]
+) -> dict[int, str]:
+    """Entries without keys that have one of these as their `dedupe_key`."""
+    found: dict[int, str] = {}
+    for chunk in _chunks(dedupe_keys_of(keys)):
+        marks = ", ".join("?" * len(chunk))
+        found.update(
+            connection.execute(
+                f"SELECT e.entry_id, e.dedupe_key FROM entries e WHERE e.dedupe_key IN ({marks})"
+                f" AND {WITHOUT_KEYS}",
+                chunk,
+            )
+        )
+    return found
 
 
 def _ids_by_digest(

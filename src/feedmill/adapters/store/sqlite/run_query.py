@@ -13,6 +13,7 @@ from feedmill.adapters.store.sqlite.claims import lane_of
 from feedmill.adapters.store.statements import (
     AppendEvents,
     FindTitles,
+    IndexQuery,
     LaneOf,
     Macros,
     Query,
@@ -20,6 +21,7 @@ from feedmill.adapters.store.statements import (
     Step,
     Storable,
     TitleSearch,
+    all_of,
     expand,
 )
 from feedmill.adapters.store.tables.codec import json_text
@@ -51,6 +53,17 @@ MACROS: Final[Macros] = {
         f"EXISTS (SELECT 1 FROM json_each({column}) WHERE {text} IN"
         " (json_extract(value, '$.name'), json_extract(value, '$.email')))"
     ),
+    "earlier_refs": lambda entry: (
+        f"CASE WHEN {entry}.revisions > 0 THEN (SELECT json_group_array(json_array(fetch_id, slice_offset,"
+        " slice_length)) FROM (SELECT v.fetch_id, v.slice_offset, v.slice_length FROM entry_revisions v"
+        f" WHERE v.entry_id = {entry}.entry_id AND v.fetch_id IS NOT NULL ORDER BY v.number DESC LIMIT 19)) END"
+    ),
+    "holds": lambda column, term: f"coalesce(instr({column}, {term}), 0) > 0",
+    "searched": lambda query: (
+        "entry_search_index JOIN entry_search s ON s.entry_id = entry_search_index.rowid"
+        f" WHERE entry_search_index MATCH {query}"
+    ),
+    "rebuild_index": "INSERT INTO entry_search_index (entry_search_index) VALUES ('rebuild')",
     "lane_host": lambda lane: f"{lane}.lane_key",
     "database_bytes": "(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)",
     "all_events": "outbox",
@@ -91,6 +104,8 @@ class QueryRunner:
             case FindTitles():
                 conditions = [("begins_word(e.title, {})", step.text)]  # of `connection`
                 return TitleSearch(step.text, conditions, is_exact=True)
+            case IndexQuery():
+                return all_of(step.query, both=" AND ", either=" OR ", quote='"', begins="*")
             case AppendEvents():
                 return event_log.append_events(connection, step.events, step.cause)
 

@@ -7,13 +7,14 @@ turns. In memory there is one connection for all, for a run that cannot have a f
 import asyncio
 import sqlite3
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from datetime import datetime
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from feedmill.adapters.private_files import make_private_file
-from feedmill.adapters.store.migrate import migrate
+from feedmill.adapters.store.migrate import check_migrated, migrate
 from feedmill.adapters.store.sql_store import SqlStore, look, read
 from feedmill.adapters.store.sqlite import (
     claims,
@@ -27,6 +28,7 @@ from feedmill.adapters.store.sqlite.connection import (
     Synchronous,
     connect,
     connect_reader,
+    is_read_only,
     translated,
 )
 from feedmill.adapters.store.sqlite.readers import Readers
@@ -45,6 +47,8 @@ from feedmill.model.event import Event
 from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.storage import PurgeCuts
+
+_LARGE_COMMIT = 500  # changes: those of smaller ones go first
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -85,9 +89,10 @@ class SqliteStore(SqlStore):
         *,
         gap_ms: int,
         wal_sync: WalSync | None = None,
+        searchable: bool = True,
     ) -> None:
         self._writer, self._readers, self._gap_ms = writer, readers, gap_ms
-        self._wal_sync, self._totals = wal_sync, totals
+        self._wal_sync, self._totals, self._searchable = wal_sync, totals, searchable
         self.queries = QueryRunner(gap_ms)
 
     @classmethod
@@ -99,11 +104,12 @@ class SqliteStore(SqlStore):
         readers: int = 4,
         gap_ms: int = 1_000,
         patience_sec: float = BUSY_TIMEOUT_SEC,
+        searchable: bool = True,
     ) -> Self:
         """Open or create the file, bring it to this version and start its threads.
 
         `gap_ms` is the pace of a host that nothing is known about; `patience_sec` is how long a
-        foreign writer may hold the file before a write fails as `busy`.
+        foreign writer may hold the file before a write fails as `busy`; with `searchable`, new entries are indexed.
         """
         name, totals = str(path), TotalsWriter()
         connect_writer = partial(connect, name, synchronous=synchronous)
@@ -111,11 +117,12 @@ class SqliteStore(SqlStore):
             connection = connect_writer()
             migrate(connection)
             writer = Writer(lambda: connection, name, totals=totals)
-            return cls(writer, None, totals, gap_ms=gap_ms)
+            return cls(writer, None, totals, gap_ms=gap_ms, searchable=searchable)
         await asyncio.to_thread(_prepare, name)
         writer = Writer(connect_writer, name, patience_sec=patience_sec, totals=totals)
         pool = Readers(partial(connect_reader, name), name, threads=readers)
-        return cls(writer, pool, totals, gap_ms=gap_ms, wal_sync=WalSync(name))
+        sync = None if is_read_only(name) else WalSync(name)
+        return cls(writer, pool, totals, gap_ms=gap_ms, wal_sync=sync, searchable=searchable)
 
     async def close(self) -> None:
         """Write what was asked, then close every connection."""
@@ -159,7 +166,11 @@ class SqliteStore(SqlStore):
 
     async def commit(self, refresh: Refresh) -> Committed:
         """Write what a refresh decided: all or nothing, once per run."""
-        return await self._writer.run(lambda c: commit(c, refresh, self.queries, self._totals))
+        changes = () if refresh.changes is None else refresh.changes.changes
+        return await self._writer.run(
+            lambda c: commit(c, refresh, self.queries, self._totals, searchable=self._searchable),
+            is_large=len(changes) > _LARGE_COMMIT,
+        )
 
     async def purge(
         self, *, before: datetime, now: datetime, cuts: PurgeCuts | None = None
@@ -214,7 +225,11 @@ async def in_memory_store(*, gap_ms: int = 1_000) -> SqliteStore:
 
 
 def _prepare(path: str) -> None:
-    """Create the folder and the file, and migrate it."""
+    """Create the folder and the file, and migrate it; what is read-only must have been migrated."""
+    if is_read_only(path):
+        with closing(connect(path)) as connection:
+            translated(path, lambda: check_migrated(connection, path))
+        return
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         make_private_file(Path(path))

@@ -6,6 +6,8 @@ per poll than one for two. So a busy store writes in large groups, and an idle o
 when a job fails, the group is rolled back and run again with one savepoint per job, so that one
 bad job does not sink the others. A job must therefore be repeatable: it reads and writes nothing
 but the connection.
+
+A large job waits while small ones do, and takes turns with their groups: a small job waits for one large one at most.
 """
 # Tested in tests/integration/adapters/store/sqlite/
 
@@ -13,6 +15,7 @@ import asyncio
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple, TypeVar
@@ -58,6 +61,7 @@ class WriteJob(NamedTuple):
     run: Callable[[sqlite3.Connection], Any]
     future: "asyncio.Future[Any]"
     loop: asyncio.AbstractEventLoop
+    is_large: bool = False
 
 
 class JobOutcome(NamedTuple):
@@ -81,19 +85,19 @@ class Writer:
         self._connect, self._path, self._patience_sec = connect, path, patience_sec
         self._totals = totals or TotalsWriter()
         self._connection: sqlite3.Connection | None = connect()
-        self._queue: SimpleQueue[WriteJob | None] = SimpleQueue()
+        self._queue = _Queue()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="feedmill-writer", daemon=True)
         self._thread.start()
 
-    async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """What the job returned, once it is committed."""
+    async def run(self, job: Callable[[sqlite3.Connection], T], *, is_large: bool = False) -> T:
+        """What the job returned, once it is committed; small jobs go first."""
         if self._closed:
             message = f"{self._path}: the store is closed"
             raise StoreError(message, reason="closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._queue.put(WriteJob(job, future, loop))
+        self._queue.put(WriteJob(job, future, loop, is_large))
         return await future
 
     async def close(self) -> None:
@@ -105,11 +109,8 @@ class Writer:
 
     def _work(self) -> None:
         """The thread's whole life: one group after the other, until the end mark."""
-        going_on, busy = True, False
-        while going_on:
-            first = self._queue.get()
-            if first is None:
-                break
+        busy = False
+        while (first := self._queue.next()) is not None:
             if busy and not self._closed:
                 time.sleep(LINGER_SEC)
             group = _Group(self._queue, first)
@@ -118,7 +119,7 @@ class Writer:
             except Exception as error:  # noqa: BLE001  # the edge of a task: raised in all that wait
                 outcomes = self._abandon(group, error)
             resolve(outcomes)
-            going_on, busy = not group.ended, len(outcomes) > 1
+            busy = len(outcomes) > 1
         if self._connection is not None:
             self._connection.close()
 
@@ -192,38 +193,71 @@ class Writer:
             self._connection = None
 
 
+class _Queue:
+    """Jobs that wait; any thread may put, only the writer takes."""
+
+    def __init__(self) -> None:
+        self._arrived: SimpleQueue[WriteJob | None] = SimpleQueue()
+        self._large: deque[WriteJob] = deque()
+        self._was_large = True
+        self._ended = False
+
+    def put(self, job: WriteJob | None) -> None:
+        """Add a job; None: no more will come."""
+        self._arrived.put(job)
+
+    def next(self) -> WriteJob | None:
+        """The job that begins a group, waited for; None: all is done."""
+        job = None
+        if self._was_large or not self._large:
+            job = self.next_small(wait=True)
+        self._was_large = job is None
+        return self._large.popleft() if job is None and self._large else job
+
+    def next_small(self, *, wait: bool = False) -> WriteJob | None:
+        """A small job, waited for as long as there is no large one."""
+        while not self._ended:
+            try:
+                job = self._arrived.get(block=wait and not self._large)
+            except Empty:
+                break
+            if job is None:
+                self._ended = True
+            elif job.is_large:
+                self._large.append(job)
+            else:
+                return job
+        return None
+
+    def take_all(self) -> Iterator[WriteJob]:
+        """Everything that waits now."""
+        while (job := self.next_small()) is not None:
+            yield job
+        while self._large:
+            yield self._large.popleft()
+
+
 class _Group:
     """The jobs of one transaction: the first, and those that arrive before it is full or late."""
 
-    def __init__(self, queue: "SimpleQueue[WriteJob | None]", first: WriteJob) -> None:
+    def __init__(self, queue: _Queue, first: WriteJob) -> None:
         self._queue = queue
         self.jobs = [first]
-        self.ended = False
 
     def arriving(self) -> Iterator[WriteJob]:
-        """The first job, then whatever is waiting by the time the one before is done."""
+        """The first job, then whatever small ones are waiting by the time the one before is done."""
         deadline = time.monotonic() + WRITE_GROUP_SEC
         yield self.jobs[0]
-        while len(self.jobs) < WRITE_GROUP_JOBS and time.monotonic() < deadline and self._take():
-            yield self.jobs[-1]
+        while len(self.jobs) < WRITE_GROUP_JOBS and time.monotonic() < deadline:
+            job = self._queue.next_small()
+            if job is None:
+                break
+            self.jobs.append(job)
+            yield job
 
     def take_all(self) -> None:
         """Everything that is waiting now."""
-        while self._take():
-            pass
-
-    def _take(self) -> bool:
-        if self.ended:
-            return False
-        try:
-            job = self._queue.get_nowait()
-        except Empty:
-            return False
-        if job is None:
-            self.ended = True
-            return False
-        self.jobs.append(job)
-        return True
+        self.jobs.extend(self._queue.take_all())
 
 
 def _translated(error: Exception, path: str) -> BaseException:

@@ -113,6 +113,16 @@ class ChangeBatch(msgspec.Struct):
             if seen.article_hash is not None and (entry_id := self._id_of(owner)) is not None
         ]
 
+    def search_rows(self) -> list[Row]:
+        """Number and tokens of each entry whose text is new."""
+        from feedmill.search.tokens import search_terms  # noqa: PLC0415  # see entry_search
+
+        return [
+            (entry_id, search_terms(seen.entry.title, seen.entry.summary, seen.entry.content))
+            for seen, owner, _ in self.articles
+            if (entry_id := self._id_of(owner)) is not None
+        ]
+
     def duplicates(self, refused: Iterable[int]) -> list[int]:
         """Entries that another one may have preceded: their article was refused, or their address is known."""
         twins = (uid for uid, (_, change) in self.added.items() if change.same_as is not None)

@@ -28,9 +28,9 @@ from feedmill.adapters.store.tables.codec import (
 )
 from feedmill.adapters.store.tables.jobs import advance_job, holds_job
 from feedmill.adapters.store.tables.paging import page_of, position
-from feedmill.cluster.evidence import compare
+from feedmill.canonicalise.policies import canonical_link
 from feedmill.cluster.group import Edge, Group, Member, group
-from feedmill.cluster.sketch import keys_of
+from feedmill.model.base import Value
 from feedmill.model.cluster import (
     Cluster,
     ClusterChange,
@@ -53,8 +53,8 @@ _PER_KEY: Final = (
 )
 _FORGOTTEN: Final = 2_000  # sketches that a batch looks at; more than one brings
 _STORIES: Final = (
-    "SELECT e.entry_uid, f.tags, e.title, coalesce(t.html, e.content, e.summary, ''), e.link, e.canonical_link,"
-    " t.final_url, CASE WHEN e.published_source IN ('published', 'updated') THEN e.published_effective END"
+    "SELECT e.entry_uid, f.tags, f.overrides, e.title, coalesce(t.html, e.content, e.summary, ''), e.link, e.canonical_link,"
+    " t.final_url, t.canonical_url, CASE WHEN e.published_source IN ('published', 'updated') THEN e.published_effective END"
     " FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
     " LEFT JOIN fulltexts t ON t.entry_id = e.entry_id AND t.state = 'extracted'"
     " WHERE e.entry_uid @in($1) AND e.removed_at IS NULL AND e.backfill = 0"
@@ -99,7 +99,17 @@ shares AS (SELECT kept, other, common, common * 1.0 / @least(
              (SELECT count(*) FROM entries e WHERE e.feed_no = other)) AS share FROM counted)
 SELECT k.id, k.url, k.title, o.id, o.url, o.title, s.common, s.share FROM shares s
   JOIN feeds k ON k.feed_no = s.kept JOIN feeds o ON o.feed_no = s.other
- WHERE s.share >= $2 ORDER BY s.share DESC, s.common DESC, s.kept, s.other LIMIT $3"""
+ WHERE s.share >= $2 AND NOT EXISTS
+       (SELECT 1 FROM merged_feeds m WHERE m.feed_no IN (s.kept, s.other)) ORDER BY s.share DESC, s.common DESC, s.kept, s.other LIMIT $3"""
+
+
+class _Own(Value):
+    """What is read of a feed's overrides: without its secrets."""
+
+    clusters: bool | None = None
+
+
+_own: Final = msgspec.json.Decoder(_Own).decode
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(Sketch).decode
 
@@ -111,15 +121,16 @@ def story_texts(entry_uids: Sequence[str]) -> Query[tuple[StoredStory, ...]]:
         StoredStory(
             entry_uid=uid,
             tags=strings(tags),
+            wanted=None if own is None else _own(own).clusters,
             link=link,
             text=StoryText(
                 title=title,
                 html=html,
-                links=tuple(one for one in (canonical, final_url) if one),
+                links=_links(canonical, final_url, page_url),
                 published=instant_or_none(published),
             ),
         )
-        for uid, tags, title, html, link, canonical, final_url, published in found
+        for uid, tags, own, title, html, link, canonical, final_url, page_url, published in found
     )
 
 
@@ -233,6 +244,12 @@ def cluster_id_of(cluster_no: int | None) -> str | None:
     return None if cluster_no is None else f"c{cluster_no}"
 
 
+def _links(canonical: str | None, final_url: str | None, page_url: str | None) -> tuple[str, ...]:
+    """The link of an entry, where its page was served, and what the page calls itself; in one spelling."""
+    spelled = (canonical_link(one) for one in (final_url, page_url) if one)
+    return tuple(dict.fromkeys(one for one in (canonical, *spelled) if one))
+
+
 def _replace_sketches(batch: SketchBatch) -> Query[tuple[dict[int, Sketch], set[int]]]:
     """Store the sketches; those by number, and the entries that lost evidence."""
     found = yield from sql.rows(
@@ -251,6 +268,8 @@ def _replace_sketches(batch: SketchBatch) -> Query[tuple[dict[int, Sketch], set[
     )
     for table in ("cluster_keys", "cluster_sketches"):
         yield from sql.write(f"DELETE FROM {table} WHERE entry_id @in($1)", ids)
+    from feedmill.cluster.sketch import keys_of  # noqa: PLC0415  # patterns of 3 ms at every start
+
     changed = {numbers[uid]: made for uid, made in batch.sketches.items() if uid in numbers}
     yield from sql.write_many(
         "INSERT INTO cluster_sketches (entry_id, sketch) VALUES ($1, $2)",
@@ -266,6 +285,9 @@ def _replace_sketches(batch: SketchBatch) -> Query[tuple[dict[int, Sketch], set[
 
 def _find_evidence(changed: dict[int, Sketch], since: int) -> Query[set[int]]:
     """Write the evidence between these entries and their candidates; the entries that have some."""
+    from feedmill.cluster.evidence import compare  # noqa: PLC0415  # as above
+    from feedmill.cluster.sketch import keys_of  # noqa: PLC0415
+
     candidates: dict[int, set[int]] = {}
     for entry_id, made in changed.items():
         keys = keys_of(made)

@@ -31,7 +31,8 @@ _CHECKS: Final = {
            AND l.claim_at > s.next_run_at AND l.claim_at > coalesce(l.next_ok_at, 0)""",
     "feeds are not known under their own address": """
         SELECT count(*) FROM feeds f WHERE NOT EXISTS
-               (SELECT 1 FROM feed_aliases a WHERE a.url = f.url AND a.feed_no = f.feed_no)""",
+               (SELECT 1 FROM feed_aliases a WHERE a.url = f.url AND a.feed_no = f.feed_no)
+           AND NOT EXISTS (SELECT 1 FROM merged_feeds m WHERE m.feed_no = f.feed_no)""",
     "full texts have no text": """
         SELECT count(*) FROM fulltexts WHERE state = 'extracted' AND html IS NULL""",
     "entries are in a cluster that is gone": """

@@ -5,7 +5,7 @@ are opaque to callers (`paging`).
 """
 # Tested in tests/contracts/store/
 
-# names come from the lists below and beside; values are parameters
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
 
 import re
 from collections.abc import Sequence
@@ -23,6 +23,7 @@ from feedmill.adapters.store.tables.entry_codec import (
     revision_of,
     stored_of,
 )
+from feedmill.adapters.store.tables.entry_search import conditions as search_conditions
 from feedmill.adapters.store.tables.paging import (
     ARTICLES,
     ENTRY_ORDERS,
@@ -33,6 +34,7 @@ from feedmill.adapters.store.tables.paging import (
     page_of,
     position,
 )
+from feedmill.errors import UsageError
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 from feedmill.model.page import EntryFilter, Page
 
@@ -54,7 +56,10 @@ _FIRST_OF_CLUSTER: Final = (
     " WHERE d.cluster_no = e.cluster_no AND d.entry_id <> e.entry_id AND {} AND (d.entry_id = c.representative_id"
     " OR (e.entry_id <> c.representative_id AND d.entry_id < e.entry_id))))"
 )
+_NUMBERS: Final = "SELECT e.title, e.entry_id FROM entries e"
+_TERMS: Final = "SELECT entry_id, terms, full_terms FROM entry_search WHERE entry_id @in($1)"
 _COMMON: Final = 500  # feeds of a tag
+_RANKED: Final = 1_000  # matches that are compared by relevance: those that came in last
 _PROPOSED: Final = 1_000  # titles that are looked at together
 
 
@@ -69,6 +74,8 @@ def entries(
 
     By arrival nothing comes in behind a cursor: what a page holds only ever becomes less.
     """
+    if where.order == "relevance":
+        return (yield from _most_relevant(where, after, limit))
     found = yield from _entry_rows(_ENTRIES, where, after, limit, before)
     return page_between(
         found,
@@ -84,6 +91,9 @@ def entry_texts(
     where: EntryFilter, *, after: str | None = None, limit: int = 100
 ) -> Query[Page[bytes]]:
     """The same entries as JSON."""
+    if where.order == "relevance":
+        page = yield from _most_relevant(where, after, limit)
+        return Page(items=tuple(map(json.encode, page.items)), next=page.next)
     found = yield from _entry_rows(_ENTRIES, where, after, limit)
     return page_of(
         found,
@@ -97,6 +107,8 @@ def sqlite_entry_texts(
     where: EntryFilter, *, after: str | None = None, limit: int = 100
 ) -> Query[Page[bytes]]:
     """The same as JSON that SQLite writes by itself: no value is made of a row only to be encoded again."""
+    if where.order == "relevance":
+        return (yield from entry_texts(where, after=after, limit=limit))
     keys, _ = ENTRY_ORDERS[where.order]
     select = f"SELECT {_JSON}, {', '.join(keys)} {FROM_ENTRIES}"
     found = yield from _entry_rows(select, where, after, limit)
@@ -107,6 +119,17 @@ def entry(entry_uid: str) -> Query[StoredEntry | None]:
     """The entry of that public id; None also when retention deleted it."""
     found = yield from row(f"{_ENTRIES} WHERE {_CURRENT_UID}", entry_uid)
     return None if found is None else stored_of(found[:-1])
+
+
+def entries_by_uid(entry_uids: Sequence[str]) -> Query[dict[str, StoredEntry]]:
+    """The entries of these public ids, by them; one that retention deleted is left out."""
+    found = yield from rows(f"{_ENTRIES} WHERE e.entry_uid @in($1)", list(entry_uids))
+    known = {one[0]: stored_of(one[:-1]) for one in found}
+    for missing in sorted(set(entry_uids) - known.keys()):  # those that became others in a merge
+        become = yield from entry(missing)
+        if become is not None:
+            known[missing] = become
+    return known
 
 
 def revisions(entry_uid: str) -> Query[tuple[Revision, ...]]:
@@ -126,6 +149,31 @@ def article_page(*, after: str | None = None, limit: int = 100) -> Query[Page[St
         limit + 1,
     )
     return page_of(found, limit, article_of, lambda one: f"{one[0]}.{one[1]}")
+
+
+def _most_relevant(where: EntryFilter, after: str | None, limit: int) -> Query[Page[StoredEntry]]:
+    """A page of matches, the best first and of equals the newest; the score is in the cursor."""
+    query = where.query
+    if query is None or where.ascending:
+        message = "relevance is an order of a search, the best first"
+        raise UsageError(message)
+    start = position(after, 2) or (NEVER, NEVER)
+    titled = (yield from title_search(where.text)) if where.text else None
+    narrowed = () if titled is None else titled.conditions
+    matches = yield from _beyond(_NUMBERS, where, None, _RANKED, False, narrowed)  # noqa: FBT003  # newest first
+    numbers = [number for title, number in matches if titled is None or titled.match(title)]
+    texts = yield from rows(_TERMS, numbers)
+    from feedmill.search.rank import score  # noqa: PLC0415  # see entry_search
+
+    ranked = sorted(
+        (score(query, terms + full if full and query.full_texts else terms), number)
+        for number, terms, full in texts
+    )
+    chosen = [one for one in reversed(ranked) if one < start][: limit + 1]
+    shown = yield from rows(f"{_ENTRIES} WHERE e.entry_id @in($1)", [one[1] for one in chosen])
+    by_number = {one[-1]: one for one in shown}
+    kept = [(*by_number[one[1]], one[0]) for one in chosen if one[1] in by_number]
+    return page_of(kept, limit, lambda one: stored_of(one[:-2]), lambda one: f"{one[-1]}.{one[-2]}")
 
 
 def _entry_rows(
@@ -176,6 +224,8 @@ def _beyond(
 ) -> Query[list[Row]]:
     keys, _ = ENTRY_ORDERS[where.order]
     is_common = yield from _is_common_tag(where.tag)
+    if where.query is not None:
+        conditions = [*conditions, *(yield from search_conditions(where.query))]
     clauses, parameters = _clauses(where, conditions, is_common=is_common)
     if where.duplicates != "include":
         # What came in before the time that is asked for hides what repeats it, too.
@@ -236,13 +286,19 @@ def _clauses(
         ("e.published_effective < {}", micros_or_none(where.published_until)),
         *conditions,
     ]
-    chosen = [pair for pair in pairs if pair[1] is not None]
-    clauses = [clause.format(f"${at}") for at, (clause, _) in enumerate(chosen, start=1)]
+    clauses: list[str] = []
+    parameters: list[Any] = []
+    for clause, given in pairs:
+        if given is not None:
+            values = given if isinstance(given, tuple) else (given,)
+            places = range(len(parameters) + 1, len(parameters) + len(values) + 1)
+            clauses.append(clause.format(*(f"${at}" for at in places)))
+            parameters += values
     if where.has_enclosure is not None:
         clauses.append(f"e.enclosures IS {'NOT ' if where.has_enclosure else ''}NULL")
     if not where.include_removed:
         clauses.append("e.removed_at IS NULL")
-    return clauses, [value for _, value in chosen]
+    return clauses, parameters
 
 
 def _order(keys: Sequence[str], forwards: bool) -> str:  # a direction, passed on
@@ -265,6 +321,7 @@ def _moment(column: str) -> str:
     )
 
 
+_REF: Final = "json_object('fetch_id', {0}.fetch_id, 'offset', {0}.slice_offset, 'length', {0}.slice_length, 'note', NULL)"
 # A stored entry as JSON, field by field in the order of StoredEntry. The lists are kept as JSON and
 # `json` says so; the cast hands the bytes over as they are.
 _JSON: Final = (
@@ -272,7 +329,7 @@ _JSON: Final = (
     "'entry_uid', e.entry_uid, 'feed_id', f.id,"
     f" 'first_seen', {_moment('e.first_seen')}, 'last_seen', {_moment(f'({LAST_SEEN})')},"
     f" 'seen_count', {SEEN_COUNT}, 'content_hash', e.content_hash,"
-    " 'dedupe_key', e.dedupe_key, 'match_confidence', e.match_confidence, 'guid', e.guid,"
+    " 'dedupe_key', mask_address(e.dedupe_key), 'match_confidence', e.match_confidence, 'guid', e.guid,"
     " 'link', e.link, 'canonical_link', e.canonical_link, 'title', e.title,"
     " 'summary', e.summary, 'content', e.content,"
     " 'authors', coalesce(json(e.authors), json_array()),"
@@ -283,8 +340,11 @@ _JSON: Final = (
     " 'published_source', e.published_source, 'language', e.language, 'image', e.image,"
     " 'comments_url', e.comments_url, 'article_hash', e.article_hash, 'revisions', e.revisions,"
     f" 'removed_at', {_moment('e.removed_at')},"
-    " 'raw_refs', iif(e.fetch_id IS NULL, json_array(), json_array(json_object("
-    "'fetch_id', e.fetch_id, 'offset', e.slice_offset, 'length', e.slice_length, 'note', NULL))),"
+    " 'raw_refs', CASE WHEN e.fetch_id IS NULL AND e.revisions = 0 THEN json_array()"
+    f" WHEN e.revisions = 0 THEN json_array({_REF.format('e')}) ELSE (SELECT json_group_array({_REF.format('w')})"
+    " FROM (SELECT e.fetch_id, e.slice_offset, e.slice_length WHERE e.fetch_id IS NOT NULL UNION ALL SELECT * FROM"
+    " (SELECT v.fetch_id, v.slice_offset, v.slice_length FROM entry_revisions v WHERE v.entry_id = e.entry_id"
+    " AND v.fetch_id IS NOT NULL ORDER BY v.number DESC LIMIT 19)) w) END,"
     " 'backfill', json(iif(e.backfill, 'true', 'false')), 'feed_url', mask_address(f.url),"
     " 'feed_title', f.title, 'article_id', coalesce(r.article_hash, e.article_hash, e.entry_uid),"
     " 'duplicate_of', r.entry_uid, 'cluster_id', 'c' || e.cluster_no"

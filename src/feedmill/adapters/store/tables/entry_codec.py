@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from feedmill.adapters.store.tables.codec import (
     Row,
@@ -46,7 +47,7 @@ STORED_COLUMNS: Final = (
     " e.published_effective, e.published_source, e.language, e.image, e.comments_url,"
     " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length,"
     " e.backfill, f.url, f.title, coalesce(r.article_hash, e.article_hash, e.entry_uid), r.entry_uid,"
-    " e.cluster_no"
+    " e.cluster_no, @earlier_refs(e)"
 )
 # `r` is the first entry that carried the article.
 FROM_ENTRIES: Final = (
@@ -71,6 +72,7 @@ CONTENT_COLUMNS: Final = (
 
 _authors: Final = msgspec.json.Decoder(tuple[Author, ...]).decode
 _enclosures: Final = msgspec.json.Decoder(tuple[EntryEnclosure, ...]).decode
+_refs: Final = msgspec.json.Decoder(tuple[tuple[str, int | None, int | None], ...]).decode
 _digests: Final = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode
 
 
@@ -110,6 +112,24 @@ def content_row(seen: Identified, fetch_id: str, first_seen: int) -> Row:
     )
 
 
+# Of entries `e` without any key, as an older version or another program left them (000 step 4).
+WITHOUT_KEYS: Final = " NOT EXISTS (SELECT 1 FROM entry_identities i WHERE i.entry_id = e.entry_id)"
+_LEGACY: Final = {"guid": "guid", "canonical_url": "url", "fallback_hash": "hash"}
+_KEY_TYPES: Final = {prefix: kind for kind, prefix in _LEGACY.items()}
+
+
+def dedupe_keys_of(keys: Sequence[IdentityKey]) -> list[str]:
+    """The `dedupe_key`s of entries that these keys mean."""
+    return [f"{_LEGACY[key.type]}:{key.value}" for key in keys if key.type in _LEGACY]
+
+
+def legacy_known(found: KnownEntry, dedupe_key: str, taken: set[IdentityKey]) -> KnownEntry | None:
+    """An entry without keys with the one that its `dedupe_key` stands for; None when another entry has that."""
+    prefix, _, value = dedupe_key.partition(":")
+    key = IdentityKey(type=_KEY_TYPES[prefix], value=value)  # type: ignore[arg-type]  # a kind of key
+    return None if key in taken else replace(found, keys=(key,), legacy=True)
+
+
 def known_of(row: Row, keys: Sequence[tuple[Any, str]]) -> KnownEntry:
     """What is known of an entry: a row of KNOWN_COLUMNS or TOMBSTONE_COLUMNS, and its keys."""
     (
@@ -143,9 +163,13 @@ def stored_of(row: Row) -> StoredEntry:
         match_confidence, guid, link, canonical_link, title, summary, content, authors, categories,
         enclosures, published, updated, published_effective, published_source, language, image,
         comments_url, article_hash, revisions, removed_at, fetch_id, offset, length,
-        backfill, feed_url, feed_title, article_id, duplicate_of, cluster_no,
+        backfill, feed_url, feed_title, article_id, duplicate_of, cluster_no, earlier,
     ) = row  # fmt: skip
-    raw = () if fetch_id is None else (RawRef(fetch_id=fetch_id, offset=offset, length=length),)
+    raw: tuple[RawRef, ...] = (
+        () if fetch_id is None else (RawRef(fetch_id=fetch_id, offset=offset, length=length),)
+    )
+    if earlier:
+        raw += tuple(RawRef(fetch_id=at, offset=o, length=n) for at, o, n in _refs(earlier))
     return StoredEntry(
         entry_uid=entry_uid,
         feed_id=feed_id,
@@ -153,7 +177,7 @@ def stored_of(row: Row) -> StoredEntry:
         last_seen=instant(last_seen),
         seen_count=seen_count,
         content_hash=content_hash,
-        dedupe_key=dedupe_key,
+        dedupe_key=mask_address(dedupe_key),
         match_confidence=match_confidence,
         guid=guid,
         link=link,

@@ -12,6 +12,7 @@ from typing import Any, Final
 from feedmill.adapters.store.statements import Query, rows, value
 from feedmill.adapters.store.tables.codec import NEVER, feed_of, micros
 from feedmill.adapters.store.tables.feeds import FEED_SELECT
+from feedmill.adapters.store.tables.merged_feeds import NOT_MERGED
 from feedmill.errors import UsageError
 from feedmill.model.feed import Feed
 from feedmill.model.page import FeedFilter, FeedOrder, Page
@@ -32,6 +33,8 @@ _STATES: Final = {
     "gone": "f.health = 'gone'",
     "paused": "f.paused = 1",
     "circuit-open": CIRCUIT_OPEN,
+    # Its site was searched for another address.
+    "lost": "f.health <> 'active' AND f.move LIKE '%\"source\":\"site\"%'",
 }
 _HOST: Final = (
     "s.lane_id IN (SELECT lane_id FROM lanes WHERE lane_key = {} OR lane_key LIKE {} ESCAPE '!')"
@@ -67,12 +70,13 @@ def count_feeds(where: FeedFilter, *, at_most: int | None = None) -> Query[int]:
 def feed_states() -> Query[dict[str, int]]:
     """How many feeds there are, are paused, have an open circuit and are of each health but `active`."""
     total = yield from value("SELECT count(*) FROM feed_sched")
-    paused = yield from value("SELECT count(*) FROM feeds WHERE paused = 1")
+    merged = yield from value("SELECT count(*) FROM merged_feeds")
+    paused = yield from value(f"SELECT count(*) FROM feeds f WHERE f.paused = 1 AND {NOT_MERGED}")
     unwell = yield from rows(
         "SELECT health, count(*) FROM feeds WHERE health <> 'active' GROUP BY health"
     )
     tripped = yield from value(f"SELECT count(*) FROM feeds f WHERE {CIRCUIT_OPEN}")
-    return {"feeds": total, "paused": paused, "circuit-open": tripped, **dict(unwell)}
+    return {"feeds": total - merged, "paused": paused, "circuit-open": tripped, **dict(unwell)}
 
 
 def _places(where: FeedFilter, after: str | None, wanted: int) -> Query[list[Any]]:
@@ -103,7 +107,7 @@ def _tables(where: FeedFilter) -> str:
 
 def _clauses(where: FeedFilter) -> tuple[list[str], list[Any]]:
     """The filter as SQL, and its parameters."""
-    clauses: list[str] = []
+    clauses: list[str] = [NOT_MERGED]
     parameters: list[Any] = []
 
     def place(given: object) -> str:

@@ -101,7 +101,8 @@ def feeds(
     (last,) = position(after, 1) or (0,)
     tagged = "" if tag is None else "JOIN feed_tags t ON t.feed_no = f.feed_no AND t.tag = $3"
     found = yield from rows(
-        f"{FEED_SELECT} {tagged} WHERE f.feed_no > $1 ORDER BY f.feed_no LIMIT $2",
+        f"{FEED_SELECT} {tagged} WHERE f.feed_no > $1"
+        " AND f.feed_no NOT IN (SELECT feed_no FROM merged_feeds) ORDER BY f.feed_no LIMIT $2",
         last,
         limit + 1,
         *(() if tag is None else (tag,)),

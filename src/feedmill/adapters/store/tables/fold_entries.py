@@ -14,10 +14,12 @@ import msgspec
 
 from feedmill.adapters.store.statements import Query, rows, write, write_many
 from feedmill.adapters.store.tables.codec import Row, json_text, micros
+from feedmill.adapters.store.tables.entry_search import KEEP_FULL_TERMS
 from feedmill.model.identity import KnownEntry
 
 _STATE_COLUMNS: Final = (
-    "content_hash, title, summary, content, canonical_link, published, updated, fetch_id"
+    "content_hash, title, summary, content, canonical_link, published, updated, fetch_id, slice_offset,"
+    " slice_length"
 )
 _PAIRS: Final = "@rows($1, gone bigint, kept bigint) AS p"
 _STATE_LAST: Final = 2_147_483_647  # the number of the state that goes, until all are numbered anew
@@ -116,6 +118,7 @@ def fold(folds: Sequence[tuple[Place, Place]], at: datetime) -> Query[None]:
             pairs,
         )
     yield from write(_KEEP_FULL_TEXT, pairs)
+    yield from write(KEEP_FULL_TERMS, pairs)
     yield from write(_KEEP_MEDIA, pairs)
     yield from write(_SAME_AS, pairs)
     for table in ("entries", "tombstones"):

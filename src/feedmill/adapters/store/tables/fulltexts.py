@@ -18,7 +18,8 @@ from feedmill.adapters.store.tables.codec import (
     blob_row,
     instant_or_none,
 )
-from feedmill.adapters.store.tables.jobs import holds_job
+from feedmill.adapters.store.tables.entry_search import index_full_text
+from feedmill.adapters.store.tables.jobs import advance_job
 from feedmill.adapters.store.tables.lanes import lane_key_of
 from feedmill.adapters.store.tables.paging import page_of
 from feedmill.model.event import NewEvent
@@ -51,6 +52,7 @@ _CODEC: Final = RowCodec(
     extractor=PLAIN,
     version=PLAIN,
     selector=PLAIN,
+    canonical_url=PLAIN,
 )
 _OWN: Final = tuple(
     name for name in FullText.__struct_fields__ if name not in ("entry_uid", "feed_id")
@@ -76,7 +78,7 @@ def save_full_text(
     step: JobStep | None = None,
 ) -> Query[bool]:
     """Store a full text with its page and its event; False when the entry is gone or the job was lost."""
-    if step is not None and not (yield from holds_job(step)):
+    if step is not None and not (yield from advance_job(step, found.extracted_at)):
         return False
     entry_id = yield from sql.value(
         "SELECT entry_id FROM entries WHERE entry_uid = $1 @lock(FOR KEY SHARE)", found.entry_uid
@@ -87,6 +89,7 @@ def save_full_text(
         yield from sql.write(INSERT_BLOB, *blob_row(blob))
     kept = yield from sql.storable(found)
     yield from sql.write(_SAVE, entry_id, lane_key_of(kept.final_url), *_CODEC.row(kept, *_OWN))
+    yield from index_full_text(entry_id, kept)
     cause = f"fulltext/{found.entry_uid}/{found.extracted_at.isoformat()}"
     yield from sql.append_events(events, cause)
     return True

@@ -30,7 +30,7 @@ from feedmill.adapters.store.tables.codec import (
     pace_of,
 )
 from feedmill.adapters.store.tables.lanes import lane_key_of, renew
-from feedmill.adapters.store.tables.paging import page_of, position
+from feedmill.adapters.store.tables.newest_page import newest_page
 from feedmill.model.feed import Lane
 from feedmill.model.job import (
     Job,
@@ -209,22 +209,10 @@ def find_job(kind: str, key: str) -> Query[Job | None]:
 
 def jobs(where: JobFilter, *, after: str | None = None, limit: int = 100) -> Query[Page[Job]]:
     """Jobs, the newest first."""
-    conditions, arguments = ["1 = 1"], list[object]()
-    for name in ("kind", "state", "feed_id"):
-        wanted = getattr(where, name)
-        if wanted is not None:
-            arguments.append(wanted)
-            conditions.append(f"j.{name} = ${len(arguments)}")
-    if after is not None:
-        (last,) = position(after, 1, sign="") or (0,)
-        arguments.append(last)
-        conditions.append(f"j.job_id < ${len(arguments)}")
-    found = yield from sql.rows(
-        f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY j.job_id DESC LIMIT ${len(arguments) + 1}",
-        *arguments,
-        limit + 1,
+    wanted = {f"j.{name}": getattr(where, name) for name in ("kind", "state", "feed_id")}
+    return (
+        yield from newest_page(_SELECT, "j.job_id", wanted, _JOB.value, after=after, limit=limit)
     )
-    return page_of(found, limit, _JOB.value, lambda one: f"{one[-1]}")
 
 
 def job_counts() -> Query[tuple[JobCount, ...]]:

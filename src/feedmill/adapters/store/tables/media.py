@@ -26,7 +26,7 @@ from feedmill.adapters.store.tables.codec import (
     micros,
 )
 from feedmill.adapters.store.tables.jobs import add_job, holds_job
-from feedmill.adapters.store.tables.paging import page_of, position
+from feedmill.adapters.store.tables.newest_page import newest_page
 from feedmill.media.names import name_key
 from feedmill.media.select import DOWNLOAD_KIND, download_job
 from feedmill.model.event import NewEvent
@@ -122,31 +122,15 @@ def queue_media(wanted: Sequence[WantedFile], *, now: datetime) -> Query[int]:
 def media_item(media_id: str) -> Query[MediaItem | None]:
     """The file of that id."""
     found = yield from sql.row(f"{_SELECT} WHERE m.media_id = $1", media_id)
-    return None if found is None else _CODEC.value(found[:-1])
+    return None if found is None else _item(found)
 
 
 def media_items(
     where: MediaFilter, *, after: str | None = None, limit: int = 100
 ) -> Query[Page[MediaItem]]:
     """Files, the newest first."""
-    conditions, arguments = ["1 = 1"], list[object]()
-    columns = {"feed_id": "f.id", "entry_uid": "e.entry_uid", "state": "m.state"}
-    for name, column in columns.items():
-        asked = getattr(where, name)
-        if asked is not None:
-            arguments.append(asked)
-            conditions.append(f"{column} = ${len(arguments)}")
-    if after is not None:
-        (last,) = position(after, 1, sign="") or (0,)
-        arguments.append(last)
-        conditions.append(f"m.media_no < ${len(arguments)}")
-    found = yield from sql.rows(
-        f"{_SELECT} WHERE {' AND '.join(conditions)}"
-        f" ORDER BY m.media_no DESC LIMIT ${len(arguments) + 1}",
-        *arguments,
-        limit + 1,
-    )
-    return page_of(found, limit, lambda one: _CODEC.value(one[:-1]), lambda one: f"{one[-1]}")
+    wanted = {"f.id": where.feed_id, "e.entry_uid": where.entry_uid, "m.state": where.state}
+    return (yield from newest_page(_SELECT, "m.media_no", wanted, _item, after=after, limit=limit))
 
 
 def media_usage() -> Query[MediaUsage]:
@@ -372,3 +356,8 @@ def _free_name(media_id: str, names: Sequence[str]) -> Query[str | None]:
 def _file(row: Row) -> MediaFile:
     sha256, size_bytes, newest = row
     return MediaFile(sha256=sha256, size_bytes=size_bytes, newest_at=instant_or_none(newest))
+
+
+def _item(one: Row) -> MediaItem:
+    """The file of a row that ends with its number."""
+    return _CODEC.value(one[:-1])

@@ -1,7 +1,7 @@
 """Pages and the cursors between them: the same in every database.
 
 A page is found by its key, never by counting rows. Cursors are opaque to callers: an entry's
-`first_seen.published.entry_id` or `published.entry_id`, a fetch's `scheduled_at`, a
+`first_seen.published.entry_id`, `published.entry_id` or `score.entry_id`, a fetch's `scheduled_at`, a
 feed's number, an article's `entry_id.article_hash`.
 """
 
@@ -20,6 +20,7 @@ T = TypeVar("T")
 ENTRY_ORDERS: Final[dict[EntryOrder, tuple[tuple[str, ...], tuple[int, ...]]]] = {
     "first_seen": (("e.first_seen", "e.published_effective", "e.entry_id"), (2, 19, -1)),
     "published": (("e.published_effective", "e.entry_id"), (19, -1)),
+    "relevance": (("e.entry_id",), (-1,)),  # of the entries that are ranked
 }
 ARTICLES: Final = (
     "SELECT a.entry_id, a.article_hash, a.first_seen, a.link, e.entry_uid, f.id, e.title,"

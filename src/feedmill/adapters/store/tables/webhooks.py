@@ -55,6 +55,7 @@ _WEBHOOK: Final = RowCodec(
     feed_id=PLAIN,
     tag=PLAIN,
     format=PLAIN,
+    payload=PLAIN,
     state=PLAIN,
     paused_reason=PLAIN,
     attempts=PLAIN,
@@ -82,7 +83,7 @@ _SELECT: Final = (
     " LEFT JOIN consumer_cursors c ON c.consumer = 'webhook:' || w.id"
 )
 _OWNERS: Final = (
-    "secrets", "types", "feed_id", "tag", "format", "state", "paused_reason", "attempts",
+    "secrets", "types", "feed_id", "tag", "format", "payload", "state", "paused_reason", "attempts",
     "next_attempt_at", "expires_at",
 )  # fmt: skip
 _NEW: Final = ("id", "url", "created_at", "topic", *_OWNERS)

@@ -68,6 +68,7 @@ TABLES: Final = (
         unique=("url_hash",),
     ),
     Table(name="feed_moves", key=("move_id",), number="move_id"),
+    Table(name="merged_feeds", key=("feed_no",), json=("aliases",)),
     Table(name="header_blocks", key=("block_id",), number="block_id", json=("block",)),
     Table(
         name="fetches",
@@ -95,6 +96,7 @@ TABLES: Final = (
     Table(name="entry_revisions", key=("entry_id", "number"), json=("changed",)),
     Table(name="entry_aliases", key=("entry_uid",)),
     Table(name="fulltexts", key=("entry_id",)),
+    Table(name="entry_search", key=("entry_id",)),
     Table(name="cluster_sketches", key=("entry_id",)),
     Table(name="cluster_keys", key=("entry_id", "key")),
     Table(name="cluster_edges", key=("entry_id", "other_id")),

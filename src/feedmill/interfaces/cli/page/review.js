@@ -112,7 +112,7 @@ function row(one) {
   if (one.suggestion) score.textContent = `${one.suggestion} ${one.score.toFixed(2)}`;
   const meta = element("div", "meta");
   meta.append(element("bdi", "", [one.published ? one.published.slice(0, 16).replace("T", " ") : "undated",
-    one.feed, host(one.url)].filter(Boolean).join(" · ")));
+    one.feed, one.url].filter(Boolean).join(" · ")));
   made.append(box, element("div", "id", String(one.id)), title, score, meta);
   if (one.reason) made.append(element("div", "why", one.reason));
   if (open.has(one.id)) made.append(details(one));
@@ -122,11 +122,6 @@ function row(one) {
 function details(one) {
   const parts = [one.summary, one.categories.join(", "), one.evidence.join(" · "), one.url];
   return element("div", "more", parts.filter(Boolean).join("\n\n"));
-}
-
-function host(url) {
-  const found = /^https?:\/\/([^\/?#]*)/i.exec(url);
-  return found ? found[1] : "";
 }
 
 function count() {
@@ -253,3 +248,10 @@ const watcher = new IntersectionObserver((seen) => {
 }, { rootMargin: "800px" });
 watcher.observe(end);
 refresh();
+if (!shown.length && data.candidates.length) {
+  const number = (test) => data.candidates.filter(test).length;
+  $("what").value = "all";
+  refresh();
+  say(`nothing was kept: ${number((one) => one.suggestion === "drop")} are suggested to be dropped, ` +
+    `${number((one) => one.known)} are stored already; all are shown`);
+}

@@ -12,6 +12,7 @@ from feedmill.interfaces.console.pages.feeds import HERE
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE
 from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.addresses import mask_address
 
 _VALUE_CHARS: Final = 3_000
 _MOST_ENTRIES: Final = 200
@@ -26,7 +27,7 @@ async def diff(request: AnyRequest) -> Response[bytes]:
     return page(
         request,
         "diff.html",
-        title=f"Changes of {feed.title or feed.url}",
+        title=f"Changes of {feed.title or mask_address(feed.url)}",
         here=HERE,
         feed=feed,
         found=found,

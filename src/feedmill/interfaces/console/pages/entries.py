@@ -7,15 +7,24 @@ from typing import Any, Final
 from litestar import Response, Router, get
 
 from feedmill.engine.service import queries
+from feedmill.errors import ConflictError, UsageError
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE
 from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.addresses import mask_address
 from feedmill.model.page import EntryFilter
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.normalise.html.sanitise import clean_html
+from feedmill.publish.shapes import EntryPage
+from feedmill.search.query import parse_query
 
 HERE: Final = "/console/entries"
 ARTICLES: Final = "/console/articles"
+_TIMES: Final = ("since", "until", "published_since", "published_until")
+_FIELDS: Final = (
+    "q", "full_texts", "with_tag", "category", "author", "language", "enclosures", "removed", "duplicates", "order",
+    *_TIMES,
+)  # fmt: skip
 _PER_PAGE: Final = 50
 _MOST_CHARS: Final = 200
 # The content of an entry, in a frame of its own: nothing runs, nothing is loaded, no form is sent, and
@@ -33,7 +42,8 @@ _LOADED: Final = re.compile(
     r'<(?:img|source|track|audio|video)\b(?:[^>"]|"[^"]*")*>', re.IGNORECASE
 )
 _FRAME_HEAD: Final = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Content</title></head><body>'
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Content</title>'
+    '<meta name="color-scheme" content="light dark"></head><body>'
 )
 
 
@@ -41,22 +51,14 @@ _FRAME_HEAD: Final = (
 async def entries(request: AnyRequest) -> Response[bytes]:
     """Entries that match, the newest first, each article once."""
     services, given = services_of(request), request.query_params
-    chosen = {
-        name: str(given.get(name) or "").strip()[:_MOST_CHARS]
-        for name in ("text", "with_tag", "category", "since", "until")
-    }
-    where = EntryFilter(
-        text=chosen["text"] or None,
-        tag=chosen["with_tag"] or None,
-        category=chosen["category"] or None,
-        since=parse_date(chosen["since"]) if chosen["since"] else None,
-        until=parse_date(chosen["until"]) if chosen["until"] else None,
-        order="published",
-        duplicates="hide",
-    )
-    found = await queries.entries(
-        where, services, cursor=given.get("cursor") or None, limit=_PER_PAGE
-    )
+    chosen = {name: str(given.get(name) or "").strip()[:_MOST_CHARS] for name in _FIELDS}
+    try:
+        found = await queries.entries(
+            _filter_of(chosen), services, cursor=given.get("cursor") or None, limit=_PER_PAGE
+        )
+        problem = ""
+    except (UsageError, ConflictError) as error:  # of the words that were typed
+        found, problem = EntryPage(items=()), f"{error}"
     return page(
         request,
         "entries.html",
@@ -65,7 +67,32 @@ async def entries(request: AnyRequest) -> Response[bytes]:
         chosen=chosen,
         query={name: value for name, value in chosen.items() if value},
         entries=found,
+        problem=problem,
         feeds=await _feed_titles(found.items, request),
+    )
+
+
+def _filter_of(chosen: dict[str, str]) -> EntryFilter:
+    """The filter of what was typed."""
+    given: dict[str, Any] = {
+        **{name: chosen[name] or None for name in ("category", "author", "language")},
+        **{name: parse_date(chosen[name]) if chosen[name] else None for name in _TIMES},
+    }
+    query = parse_query(chosen["q"], full_texts=bool(chosen["full_texts"])) if chosen["q"] else None
+    is_ranked = query is not None and not chosen["order"]
+    return EntryFilter(
+        query=query,
+        tag=chosen["with_tag"] or None,
+        has_enclosure=True if chosen["enclosures"] else None,
+        include_removed=bool(chosen["removed"]),
+        order="relevance"
+        if is_ranked
+        else "first_seen"
+        if chosen["order"] == "arrival"
+        else "published",
+        ascending=chosen["order"] == "oldest",
+        duplicates="include" if chosen["duplicates"] else "hide",
+        **given,
     )
 
 
@@ -128,7 +155,7 @@ async def _feed_titles(items: Any, request: AnyRequest) -> dict[str, str]:  # no
     for feed_id in dict.fromkeys(one.feed_id for one in items if one.feed_id is not None):
         feed = await store.feed(feed_id)
         if feed is not None:
-            found[feed_id] = feed.title or feed.url
+            found[feed_id] = feed.title or mask_address(feed.url)
     return found
 
 

@@ -24,6 +24,7 @@ from feedmill.interfaces.console.pages.feeds import HERE, mark_of
 from feedmill.interfaces.console.render import go_to, page
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.page import EntryFilter
 from feedmill.publish.cursors import read_cursor, write_cursor
@@ -131,7 +132,7 @@ async def change(request: AnyRequest) -> Response[bytes]:
             words = f"Back at {done.url}."
         case "remove" if form.get("confirmed") == "1":
             await queries.remove_feed(feed.id, services)
-            return go_to(request, HERE, f"Removed {feed.title or feed.url}.")
+            return go_to(request, HERE, f"Removed {feed.title or mask_address(feed.url)}.")
         case "remove":
             return _page(request, feed, "feed_remove.html", "")
         case _:
@@ -196,7 +197,7 @@ def _page(
     return page(
         request,
         template,
-        title=feed.title or feed.url,
+        title=feed.title or mask_address(feed.url),
         here=HERE,
         feed=feed,
         brief=health_in_brief(feed),

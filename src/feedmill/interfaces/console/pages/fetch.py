@@ -16,6 +16,7 @@ from feedmill.interfaces.console.pages.feeds import HERE
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE
 from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.addresses import mask_address
 
 _PER_PAGE: Final = 10
 _RAW_CHARS: Final = 6_000  # of one entry that are shown
@@ -41,7 +42,7 @@ async def fetch_page(request: AnyRequest) -> Response[bytes]:
     return page(
         request,
         "fetch.html",
-        title=f"Poll of {feed.title or feed.url}",
+        title=f"Poll of {feed.title or mask_address(feed.url)}",
         here=HERE,
         feed=feed,
         fetch=fetch,

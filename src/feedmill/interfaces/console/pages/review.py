@@ -6,28 +6,46 @@ form of this console; a bearer token alone confirms nothing.
 # Tested in tests/integration/interfaces/console/test_review.py
 
 from collections.abc import Sequence
-from typing import Any, Final
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
 
 from litestar import Response, Router, get, post
 from litestar.datastructures import FormMultiDict
 
 from feedmill.engine.two_phase.candidate_file import select_candidates
-from feedmill.engine.two_phase.confirmation import accept_question, decline_question
-from feedmill.engine.two_phase.insert_selected import InsertResult
-from feedmill.engine.two_phase.review import insert_from_window, insert_held, pending_questions
+from feedmill.engine.two_phase.confirmation import (
+    accept_question,
+    decline_question,
+    get_question,
+)
+from feedmill.engine.two_phase.review import (
+    insert_from_window,
+    insert_held,
+    pending_questions,
+    suspicious_ids,
+)
 from feedmill.engine.two_phase.sidecar_files import read_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow, WindowLibrary
-from feedmill.errors import ConflictError, FeedmillError, UsageError
+from feedmill.errors import AccessError, ConflictError, FeedmillError, UsageError
 from feedmill.interfaces.console.forms import text_field
 from feedmill.interfaces.console.render import go_to, page
-from feedmill.interfaces.console.session import SCOPE, known_caller, read_form
+from feedmill.interfaces.console.session import SCOPE, known_caller, read_form, session_of
 from feedmill.interfaces.server_state import AnyRequest, services_of
-from feedmill.model.screening import HeldEntry
+from feedmill.model.addresses import mask_address
+from feedmill.model.screening import HeldEntry, InsertResult
 from feedmill.publish.cursors import read_cursor, write_cursor
 
 HERE: Final = "/console/review"
 _PER_PAGE: Final = 100
 _MOST_WINDOWS: Final = 20
+
+
+class ShownRow(NamedTuple):
+    """One entry as the question before an insertion shows it."""
+
+    title: str
+    url: str
+    is_suspicious: bool
 
 
 @get("/console/review", opt={SCOPE: "read"})
@@ -46,7 +64,10 @@ async def review(request: AnyRequest) -> Response[bytes]:
         here=HERE,
         questions=await pending_questions(questions, library),
         held=held.items,
-        feeds={key: (feed.title or feed.url) if feed else "" for key, feed in feeds.items()},
+        feeds={
+            key: (feed.title or mask_address(feed.url)) if feed else ""
+            for key, feed in feeds.items()
+        },
         next=write_cursor("console-held", held.next),
         windows=await _windows(library),
         name=_default_name(request),
@@ -61,6 +82,11 @@ async def answer(request: AnyRequest) -> Response[bytes]:
     if form.get("answer") != "yes":
         await decline_question(code, services.store, services.clock, by=by, shown="page")
         return go_to(request, HERE, "Declined; nothing will be inserted.")
+    _check_session(request)
+    (asked,) = await pending_questions(
+        [await get_question(code, services.store)], WindowLibrary(services.config)
+    )
+    _check_shown(form, "" if asked.problem else asked.question.file_digest)
     made = await accept_question(
         code, services.store, services.clock, services.config.mcp, by=by, shown="page"
     )
@@ -86,12 +112,16 @@ async def decide_held(request: AnyRequest) -> Response[bytes]:
     if not chosen or action not in ("insert", "drop"):
         message = "select entries, and say whether they are to be inserted or dropped"
         raise UsageError(message)
+    digest = _digest_of_held(chosen)
     if form.get("confirmed") != "1":
-        titles = [one.title or one.entry_uid for one in chosen]
-        return _ask(request, f"{HERE}/held", action, titles, {"entry": sorted(uids)}, form)
+        rows = [_row_of_held(one) for one in chosen]
+        fields = {"entry": sorted(uids), "digest": [digest]}
+        return _ask(request, f"{HERE}/held", action, rows, fields, form)
+    _check_shown(form, digest)
     if action == "drop":
         count = await services.store.reject_held([one.entry_uid for one in chosen])
         return go_to(request, HERE, f"{count} dropped; later polls skip them too.")
+    _check_session(request)
     done = await insert_held(chosen, services, by=_name(form, request))
     return go_to(request, HERE, _inserted(done))
 
@@ -141,11 +171,19 @@ async def decide_window(request: AnyRequest) -> Response[bytes]:
         raise UsageError(message)
     here = f"{HERE}/windows/{kept.id}"
     if form.get("confirmed") != "1":
-        titles = [one.title or one.url or str(one.candidate_id) for one in chosen]
-        return _ask(request, here, "insert", titles, {"candidate": ids}, form)
-    if form.get("digest") not in (None, kept.file.digest):
-        message = "the window has changed since it was shown"
-        raise ConflictError(message, reason="other-file", hint="open it again")
+        suspicious = suspicious_ids(kept, chosen)
+        rows = [
+            ShownRow(
+                one.title or str(one.candidate_id),
+                one.url or "",
+                is_suspicious=one.candidate_id in suspicious,
+            )
+            for one in chosen
+        ]
+        fields = {"candidate": ids, "digest": [kept.file.digest]}
+        return _ask(request, here, "insert", rows, fields, form)
+    _check_session(request)
+    _check_shown(form, kept.file.digest)
     done = await insert_from_window(kept, ids, services, by=_name(form, request))
     return go_to(request, here, _inserted(done))
 
@@ -154,11 +192,11 @@ def _ask(
     request: AnyRequest,
     path: str,
     action: str,
-    titles: Sequence[str],
+    rows: Sequence[ShownRow],
     fields: dict[str, Any],
     form: FormMultiDict,
 ) -> Response[bytes]:
-    count = f"{len(titles):,} {'entry' if len(titles) == 1 else 'entries'}"
+    count = f"{len(rows):,} {'entry' if len(rows) == 1 else 'entries'}"
     return page(
         request,
         "confirm_review.html",
@@ -166,7 +204,7 @@ def _ask(
         here=HERE,
         path=path,
         action=action,
-        titles=titles,
+        rows=rows,
         fields=fields,
         name=_name(form, request),
         back=path if "windows" in path else HERE,
@@ -202,9 +240,36 @@ async def _held(uids: set[str], request: AnyRequest) -> list[HeldEntry]:
     return found
 
 
+def _check_session(request: AnyRequest) -> None:
+    """AccessError without a login: on loopback any program may open the console, an agent too (D38)."""
+    if session_of(request) is None:
+        message = "to insert, log in with a token that only you hold"
+        hint = "`feedmill token create NAME --scope admin` makes one"
+        raise AccessError(message, reason="forbidden", hint=hint)
+
+
+def _check_shown(form: FormMultiDict, digest: str) -> None:
+    """ConflictError unless the form names what was shown, and that is still the same."""
+    if not digest or form.get("digest") != digest:
+        message = "this is not what was shown; nothing was inserted"
+        raise ConflictError(message, reason="other-file", hint="open the page again and repeat")
+
+
+def _digest_of_held(chosen: Sequence[HeldEntry]) -> str:
+    texts = sorted(f"{one.entry_uid} {one.content_hash}" for one in chosen)
+    return sha256("\n".join(texts).encode()).hexdigest()
+
+
+def _row_of_held(one: HeldEntry) -> ShownRow:
+    is_suspicious = one.screening is not None and one.screening.is_suspicious
+    return ShownRow(one.title or one.entry_uid, "", is_suspicious=is_suspicious)
+
+
 def _name(form: FormMultiDict, request: AnyRequest) -> str:
-    """Who confirms, for the record."""
-    return text_field(form, "name", 100) or _default_name(request)
+    """Who confirms, for the record: a typed name always with the token that it came with."""
+    typed, known = text_field(form, "name", 100), _default_name(request)
+    is_whole = not typed or typed == known or typed.endswith(f"({known})")
+    return (typed or known) if is_whole else f"{typed} ({known})"
 
 
 def _default_name(request: AnyRequest) -> str:

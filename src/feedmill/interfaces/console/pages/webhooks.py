@@ -45,6 +45,7 @@ async def add(request: AnyRequest) -> Response[bytes]:
         types=[str(one) for one in form.getall("types", []) if one],
         tag=text_field(form, "tag") or None,
         form="cloudevents" if form.get("format") == "cloudevents" else "plain",
+        payload="full" if form.get("payload") == "full" else "compact",
     )
     return page(
         request,

@@ -169,7 +169,7 @@ class FeedStats(_message.Message):
     def __init__(self, last_fetch_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_success_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_result: _Optional[str] = ..., last_status: _Optional[int] = ..., last_detail: _Optional[str] = ..., consecutive_failures: _Optional[int] = ..., ewma_interarrival_sec: _Optional[int] = ..., new_entries_last_fetch: _Optional[int] = ...) -> None: ...
 
 class FeedOverrides(_message.Message):
-    __slots__ = ("min_interval_sec", "max_interval_sec", "user_agent", "header_names", "has_credentials", "has_proxy", "verify_tls", "push_only", "archive_backfill", "disable_autodiscovery", "full_text", "full_text_selector", "quota", "media", "media_types", "media_newest", "media_max_bytes")
+    __slots__ = ("min_interval_sec", "max_interval_sec", "user_agent", "header_names", "has_credentials", "has_proxy", "verify_tls", "push_only", "archive_backfill", "disable_autodiscovery", "full_text", "full_text_selector", "quota", "media", "media_types", "media_newest", "media_max_bytes", "clusters")
     MIN_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
     MAX_INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
     USER_AGENT_FIELD_NUMBER: _ClassVar[int]
@@ -187,6 +187,7 @@ class FeedOverrides(_message.Message):
     MEDIA_TYPES_FIELD_NUMBER: _ClassVar[int]
     MEDIA_NEWEST_FIELD_NUMBER: _ClassVar[int]
     MEDIA_MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CLUSTERS_FIELD_NUMBER: _ClassVar[int]
     min_interval_sec: int
     max_interval_sec: int
     user_agent: str
@@ -204,10 +205,11 @@ class FeedOverrides(_message.Message):
     media_types: _containers.RepeatedScalarFieldContainer[str]
     media_newest: int
     media_max_bytes: int
-    def __init__(self, min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., header_names: _Optional[_Iterable[str]] = ..., has_credentials: _Optional[bool] = ..., has_proxy: _Optional[bool] = ..., verify_tls: _Optional[bool] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ..., quota: _Optional[float] = ..., media: _Optional[bool] = ..., media_types: _Optional[_Iterable[str]] = ..., media_newest: _Optional[int] = ..., media_max_bytes: _Optional[int] = ...) -> None: ...
+    clusters: bool
+    def __init__(self, min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., header_names: _Optional[_Iterable[str]] = ..., has_credentials: _Optional[bool] = ..., has_proxy: _Optional[bool] = ..., verify_tls: _Optional[bool] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ..., quota: _Optional[float] = ..., media: _Optional[bool] = ..., media_types: _Optional[_Iterable[str]] = ..., media_newest: _Optional[int] = ..., media_max_bytes: _Optional[int] = ..., clusters: _Optional[bool] = ...) -> None: ...
 
 class AddFeedRequest(_message.Message):
-    __slots__ = ("url", "title", "tags", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "as_is", "choose", "history")
+    __slots__ = ("url", "title", "tags", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "as_is", "choose", "history", "budget")
     URL_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
@@ -220,6 +222,7 @@ class AddFeedRequest(_message.Message):
     AS_IS_FIELD_NUMBER: _ClassVar[int]
     CHOOSE_FIELD_NUMBER: _ClassVar[int]
     HISTORY_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_FIELD_NUMBER: _ClassVar[int]
     url: str
     title: str
     tags: _containers.RepeatedScalarFieldContainer[str]
@@ -232,7 +235,8 @@ class AddFeedRequest(_message.Message):
     as_is: bool
     choose: int
     history: bool
-    def __init__(self, url: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., as_is: _Optional[bool] = ..., choose: _Optional[int] = ..., history: _Optional[bool] = ...) -> None: ...
+    budget: int
+    def __init__(self, url: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., as_is: _Optional[bool] = ..., choose: _Optional[int] = ..., history: _Optional[bool] = ..., budget: _Optional[int] = ...) -> None: ...
 
 class AddFeedReply(_message.Message):
     __slots__ = ("feed", "created", "choices")
@@ -245,7 +249,7 @@ class AddFeedReply(_message.Message):
     def __init__(self, feed: _Optional[_Union[Feed, _Mapping]] = ..., created: _Optional[bool] = ..., choices: _Optional[_Iterable[_Union[FoundFeed, _Mapping]]] = ...) -> None: ...
 
 class FoundFeed(_message.Message):
-    __slots__ = ("url", "found_by", "title", "type", "is_comments", "rule", "is_published")
+    __slots__ = ("url", "found_by", "title", "type", "is_comments", "rule", "is_published", "is_extra", "is_fetched", "format", "entries", "last_post", "language", "cleanliness", "alternatives", "chosen_for")
     URL_FIELD_NUMBER: _ClassVar[int]
     FOUND_BY_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
@@ -253,6 +257,15 @@ class FoundFeed(_message.Message):
     IS_COMMENTS_FIELD_NUMBER: _ClassVar[int]
     RULE_FIELD_NUMBER: _ClassVar[int]
     IS_PUBLISHED_FIELD_NUMBER: _ClassVar[int]
+    IS_EXTRA_FIELD_NUMBER: _ClassVar[int]
+    IS_FETCHED_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    LAST_POST_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    CLEANLINESS_FIELD_NUMBER: _ClassVar[int]
+    ALTERNATIVES_FIELD_NUMBER: _ClassVar[int]
+    CHOSEN_FOR_FIELD_NUMBER: _ClassVar[int]
     url: str
     found_by: str
     title: str
@@ -260,7 +273,16 @@ class FoundFeed(_message.Message):
     is_comments: bool
     rule: str
     is_published: bool
-    def __init__(self, url: _Optional[str] = ..., found_by: _Optional[str] = ..., title: _Optional[str] = ..., type: _Optional[str] = ..., is_comments: _Optional[bool] = ..., rule: _Optional[str] = ..., is_published: _Optional[bool] = ...) -> None: ...
+    is_extra: bool
+    is_fetched: bool
+    format: str
+    entries: int
+    last_post: _timestamp_pb2.Timestamp
+    language: str
+    cleanliness: float
+    alternatives: _containers.RepeatedScalarFieldContainer[str]
+    chosen_for: str
+    def __init__(self, url: _Optional[str] = ..., found_by: _Optional[str] = ..., title: _Optional[str] = ..., type: _Optional[str] = ..., is_comments: _Optional[bool] = ..., rule: _Optional[str] = ..., is_published: _Optional[bool] = ..., is_extra: _Optional[bool] = ..., is_fetched: _Optional[bool] = ..., format: _Optional[str] = ..., entries: _Optional[int] = ..., last_post: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., language: _Optional[str] = ..., cleanliness: _Optional[float] = ..., alternatives: _Optional[_Iterable[str]] = ..., chosen_for: _Optional[str] = ...) -> None: ...
 
 class Header(_message.Message):
     __slots__ = ("name", "value")
@@ -271,7 +293,7 @@ class Header(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
 
 class ChangeFeedRequest(_message.Message):
-    __slots__ = ("id", "title", "tags", "paused", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "push_only", "archive_backfill", "disable_autodiscovery", "update_mask", "full_text", "full_text_selector", "quota", "media", "media_types", "media_newest", "media_max_bytes")
+    __slots__ = ("id", "title", "tags", "paused", "min_interval_sec", "max_interval_sec", "user_agent", "headers", "username", "password", "push_only", "archive_backfill", "disable_autodiscovery", "update_mask", "full_text", "full_text_selector", "quota", "media", "media_types", "media_newest", "media_max_bytes", "clusters")
     ID_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
@@ -293,6 +315,7 @@ class ChangeFeedRequest(_message.Message):
     MEDIA_TYPES_FIELD_NUMBER: _ClassVar[int]
     MEDIA_NEWEST_FIELD_NUMBER: _ClassVar[int]
     MEDIA_MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CLUSTERS_FIELD_NUMBER: _ClassVar[int]
     id: str
     title: str
     tags: _containers.RepeatedScalarFieldContainer[str]
@@ -314,7 +337,8 @@ class ChangeFeedRequest(_message.Message):
     media_types: _containers.RepeatedScalarFieldContainer[str]
     media_newest: int
     media_max_bytes: int
-    def __init__(self, id: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., paused: _Optional[bool] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ..., quota: _Optional[float] = ..., media: _Optional[bool] = ..., media_types: _Optional[_Iterable[str]] = ..., media_newest: _Optional[int] = ..., media_max_bytes: _Optional[int] = ...) -> None: ...
+    clusters: bool
+    def __init__(self, id: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., paused: _Optional[bool] = ..., min_interval_sec: _Optional[int] = ..., max_interval_sec: _Optional[int] = ..., user_agent: _Optional[str] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., username: _Optional[str] = ..., password: _Optional[str] = ..., push_only: _Optional[bool] = ..., archive_backfill: _Optional[bool] = ..., disable_autodiscovery: _Optional[bool] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., full_text: _Optional[bool] = ..., full_text_selector: _Optional[str] = ..., quota: _Optional[float] = ..., media: _Optional[bool] = ..., media_types: _Optional[_Iterable[str]] = ..., media_newest: _Optional[int] = ..., media_max_bytes: _Optional[int] = ..., clusters: _Optional[bool] = ...) -> None: ...
 
 class RemoveFeedReply(_message.Message):
     __slots__ = ()
@@ -470,7 +494,7 @@ class Attempt(_message.Message):
     def __init__(self, fetch_id: _Optional[str] = ..., fetched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[str] = ..., http_status: _Optional[int] = ..., detail: _Optional[str] = ..., elapsed_ms: _Optional[int] = ...) -> None: ...
 
 class ListEntriesRequest(_message.Message):
-    __slots__ = ("feed_id", "feed_ids", "tag", "category", "since", "until", "text", "include_removed", "cursor", "limit", "author", "language", "has_enclosure", "published_since", "published_until", "include_duplicates", "by_publication", "oldest_first", "one_per_cluster")
+    __slots__ = ("feed_id", "feed_ids", "tag", "category", "since", "until", "text", "include_removed", "cursor", "limit", "author", "language", "has_enclosure", "published_since", "published_until", "include_duplicates", "by_publication", "oldest_first", "one_per_cluster", "query", "search_full_texts", "by_arrival")
     FEED_ID_FIELD_NUMBER: _ClassVar[int]
     FEED_IDS_FIELD_NUMBER: _ClassVar[int]
     TAG_FIELD_NUMBER: _ClassVar[int]
@@ -490,6 +514,9 @@ class ListEntriesRequest(_message.Message):
     BY_PUBLICATION_FIELD_NUMBER: _ClassVar[int]
     OLDEST_FIRST_FIELD_NUMBER: _ClassVar[int]
     ONE_PER_CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    SEARCH_FULL_TEXTS_FIELD_NUMBER: _ClassVar[int]
+    BY_ARRIVAL_FIELD_NUMBER: _ClassVar[int]
     feed_id: str
     feed_ids: _containers.RepeatedScalarFieldContainer[str]
     tag: str
@@ -509,7 +536,10 @@ class ListEntriesRequest(_message.Message):
     by_publication: bool
     oldest_first: bool
     one_per_cluster: bool
-    def __init__(self, feed_id: _Optional[str] = ..., feed_ids: _Optional[_Iterable[str]] = ..., tag: _Optional[str] = ..., category: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., include_removed: _Optional[bool] = ..., cursor: _Optional[str] = ..., limit: _Optional[int] = ..., author: _Optional[str] = ..., language: _Optional[str] = ..., has_enclosure: _Optional[bool] = ..., published_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., include_duplicates: _Optional[bool] = ..., by_publication: _Optional[bool] = ..., oldest_first: _Optional[bool] = ..., one_per_cluster: _Optional[bool] = ...) -> None: ...
+    query: str
+    search_full_texts: bool
+    by_arrival: bool
+    def __init__(self, feed_id: _Optional[str] = ..., feed_ids: _Optional[_Iterable[str]] = ..., tag: _Optional[str] = ..., category: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., include_removed: _Optional[bool] = ..., cursor: _Optional[str] = ..., limit: _Optional[int] = ..., author: _Optional[str] = ..., language: _Optional[str] = ..., has_enclosure: _Optional[bool] = ..., published_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., include_duplicates: _Optional[bool] = ..., by_publication: _Optional[bool] = ..., oldest_first: _Optional[bool] = ..., one_per_cluster: _Optional[bool] = ..., query: _Optional[str] = ..., search_full_texts: _Optional[bool] = ..., by_arrival: _Optional[bool] = ...) -> None: ...
 
 class EntryRequest(_message.Message):
     __slots__ = ("entry_uid",)
@@ -526,7 +556,7 @@ class EntryPage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
 
 class Entry(_message.Message):
-    __slots__ = ("entry_uid", "feed_id", "first_seen", "last_seen", "seen_count", "content_hash", "dedupe_key", "match_confidence", "guid", "link", "canonical_link", "title", "summary", "content", "authors", "categories", "enclosures", "published", "updated", "published_effective", "published_source", "language", "image", "comments_url", "article_hash", "revisions", "removed_at", "raw_refs", "backfill", "feed_url", "feed_title", "article_id", "duplicate_of", "cluster_id")
+    __slots__ = ("entry_uid", "feed_id", "first_seen", "last_seen", "seen_count", "content_hash", "dedupe_key", "match_confidence", "guid", "link", "canonical_link", "title", "summary", "content", "authors", "categories", "enclosures", "published", "updated", "published_effective", "published_source", "language", "image", "comments_url", "article_hash", "revisions", "removed_at", "raw_refs", "backfill", "feed_url", "feed_title", "article_id", "duplicate_of", "cluster_id", "highlight")
     ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
     FEED_ID_FIELD_NUMBER: _ClassVar[int]
     FIRST_SEEN_FIELD_NUMBER: _ClassVar[int]
@@ -561,6 +591,7 @@ class Entry(_message.Message):
     ARTICLE_ID_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_OF_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
+    HIGHLIGHT_FIELD_NUMBER: _ClassVar[int]
     entry_uid: str
     feed_id: str
     first_seen: _timestamp_pb2.Timestamp
@@ -595,7 +626,24 @@ class Entry(_message.Message):
     article_id: str
     duplicate_of: str
     cluster_id: str
-    def __init__(self, entry_uid: _Optional[str] = ..., feed_id: _Optional[str] = ..., first_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seen_count: _Optional[int] = ..., content_hash: _Optional[str] = ..., dedupe_key: _Optional[str] = ..., match_confidence: _Optional[str] = ..., guid: _Optional[str] = ..., link: _Optional[str] = ..., canonical_link: _Optional[str] = ..., title: _Optional[str] = ..., summary: _Optional[str] = ..., content: _Optional[str] = ..., authors: _Optional[_Iterable[_Union[Author, _Mapping]]] = ..., categories: _Optional[_Iterable[str]] = ..., enclosures: _Optional[_Iterable[_Union[Enclosure, _Mapping]]] = ..., published: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_effective: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_source: _Optional[str] = ..., language: _Optional[str] = ..., image: _Optional[str] = ..., comments_url: _Optional[str] = ..., article_hash: _Optional[str] = ..., revisions: _Optional[int] = ..., removed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., raw_refs: _Optional[_Iterable[_Union[RawRef, _Mapping]]] = ..., backfill: _Optional[bool] = ..., feed_url: _Optional[str] = ..., feed_title: _Optional[str] = ..., article_id: _Optional[str] = ..., duplicate_of: _Optional[str] = ..., cluster_id: _Optional[str] = ...) -> None: ...
+    highlight: Highlight
+    def __init__(self, entry_uid: _Optional[str] = ..., feed_id: _Optional[str] = ..., first_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seen_count: _Optional[int] = ..., content_hash: _Optional[str] = ..., dedupe_key: _Optional[str] = ..., match_confidence: _Optional[str] = ..., guid: _Optional[str] = ..., link: _Optional[str] = ..., canonical_link: _Optional[str] = ..., title: _Optional[str] = ..., summary: _Optional[str] = ..., content: _Optional[str] = ..., authors: _Optional[_Iterable[_Union[Author, _Mapping]]] = ..., categories: _Optional[_Iterable[str]] = ..., enclosures: _Optional[_Iterable[_Union[Enclosure, _Mapping]]] = ..., published: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_effective: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_source: _Optional[str] = ..., language: _Optional[str] = ..., image: _Optional[str] = ..., comments_url: _Optional[str] = ..., article_hash: _Optional[str] = ..., revisions: _Optional[int] = ..., removed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., raw_refs: _Optional[_Iterable[_Union[RawRef, _Mapping]]] = ..., backfill: _Optional[bool] = ..., feed_url: _Optional[str] = ..., feed_title: _Optional[str] = ..., article_id: _Optional[str] = ..., duplicate_of: _Optional[str] = ..., cluster_id: _Optional[str] = ..., highlight: _Optional[_Union[Highlight, _Mapping]] = ...) -> None: ...
+
+class Highlight(_message.Message):
+    __slots__ = ("title", "excerpt")
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    EXCERPT_FIELD_NUMBER: _ClassVar[int]
+    title: _containers.RepeatedCompositeFieldContainer[Fragment]
+    excerpt: _containers.RepeatedCompositeFieldContainer[Fragment]
+    def __init__(self, title: _Optional[_Iterable[_Union[Fragment, _Mapping]]] = ..., excerpt: _Optional[_Iterable[_Union[Fragment, _Mapping]]] = ...) -> None: ...
+
+class Fragment(_message.Message):
+    __slots__ = ("text", "match")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    MATCH_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    match: bool
+    def __init__(self, text: _Optional[str] = ..., match: _Optional[bool] = ...) -> None: ...
 
 class Author(_message.Message):
     __slots__ = ("name", "email", "uri")
@@ -694,7 +742,7 @@ class RawPart(_message.Message):
     def __init__(self, fetch: _Optional[_Union[Fetch, _Mapping]] = ..., offset: _Optional[int] = ..., length: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class Fetch(_message.Message):
-    __slots__ = ("fetch_id", "feed_id", "scheduled_at", "fetched_at", "url", "final_url", "outcome", "http_status", "detail", "request_headers", "response_headers", "hops", "body_sha256", "content_type", "content_length", "wire_length", "elapsed_ms", "entries_seen", "entries_new", "entries_updated", "repairs", "truncated", "trace_id", "interval_sec", "saved_bytes", "retries")
+    __slots__ = ("fetch_id", "feed_id", "scheduled_at", "fetched_at", "url", "final_url", "outcome", "http_status", "detail", "request_headers", "response_headers", "hops", "body_sha256", "content_type", "content_length", "wire_length", "elapsed_ms", "entries_seen", "entries_new", "entries_updated", "repairs", "truncated", "trace_id", "interval_sec", "saved_bytes", "retries", "body_ref")
     FETCH_ID_FIELD_NUMBER: _ClassVar[int]
     FEED_ID_FIELD_NUMBER: _ClassVar[int]
     SCHEDULED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -721,6 +769,7 @@ class Fetch(_message.Message):
     INTERVAL_SEC_FIELD_NUMBER: _ClassVar[int]
     SAVED_BYTES_FIELD_NUMBER: _ClassVar[int]
     RETRIES_FIELD_NUMBER: _ClassVar[int]
+    BODY_REF_FIELD_NUMBER: _ClassVar[int]
     fetch_id: str
     feed_id: str
     scheduled_at: _timestamp_pb2.Timestamp
@@ -747,7 +796,16 @@ class Fetch(_message.Message):
     interval_sec: float
     saved_bytes: int
     retries: int
-    def __init__(self, fetch_id: _Optional[str] = ..., feed_id: _Optional[str] = ..., scheduled_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., outcome: _Optional[str] = ..., http_status: _Optional[int] = ..., detail: _Optional[str] = ..., request_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., response_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., hops: _Optional[_Iterable[_Union[Hop, _Mapping]]] = ..., body_sha256: _Optional[str] = ..., content_type: _Optional[str] = ..., content_length: _Optional[int] = ..., wire_length: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., entries_seen: _Optional[int] = ..., entries_new: _Optional[int] = ..., entries_updated: _Optional[int] = ..., repairs: _Optional[_Iterable[str]] = ..., truncated: _Optional[bool] = ..., trace_id: _Optional[str] = ..., interval_sec: _Optional[float] = ..., saved_bytes: _Optional[int] = ..., retries: _Optional[int] = ...) -> None: ...
+    body_ref: BodyRef
+    def __init__(self, fetch_id: _Optional[str] = ..., feed_id: _Optional[str] = ..., scheduled_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., outcome: _Optional[str] = ..., http_status: _Optional[int] = ..., detail: _Optional[str] = ..., request_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., response_headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., hops: _Optional[_Iterable[_Union[Hop, _Mapping]]] = ..., body_sha256: _Optional[str] = ..., content_type: _Optional[str] = ..., content_length: _Optional[int] = ..., wire_length: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., entries_seen: _Optional[int] = ..., entries_new: _Optional[int] = ..., entries_updated: _Optional[int] = ..., repairs: _Optional[_Iterable[str]] = ..., truncated: _Optional[bool] = ..., trace_id: _Optional[str] = ..., interval_sec: _Optional[float] = ..., saved_bytes: _Optional[int] = ..., retries: _Optional[int] = ..., body_ref: _Optional[_Union[BodyRef, _Mapping]] = ...) -> None: ...
+
+class BodyRef(_message.Message):
+    __slots__ = ("storage", "key")
+    STORAGE_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    storage: str
+    key: str
+    def __init__(self, storage: _Optional[str] = ..., key: _Optional[str] = ...) -> None: ...
 
 class Hop(_message.Message):
     __slots__ = ("url", "status", "location")
@@ -860,6 +918,142 @@ class Job(_message.Message):
     updated_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
     def __init__(self, id: _Optional[int] = ..., kind: _Optional[str] = ..., key: _Optional[str] = ..., state: _Optional[str] = ..., feed_id: _Optional[str] = ..., host: _Optional[str] = ..., url: _Optional[str] = ..., priority: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempts: _Optional[int] = ..., steps: _Optional[int] = ..., progress_json: _Optional[str] = ..., owner: _Optional[str] = ..., lease_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_error: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListMediaRequest(_message.Message):
+    __slots__ = ("feed_id", "entry_uid", "state", "cursor", "limit")
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    feed_id: str
+    entry_uid: str
+    state: str
+    cursor: str
+    limit: int
+    def __init__(self, feed_id: _Optional[str] = ..., entry_uid: _Optional[str] = ..., state: _Optional[str] = ..., cursor: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class MediaRequest(_message.Message):
+    __slots__ = ("media_id",)
+    MEDIA_ID_FIELD_NUMBER: _ClassVar[int]
+    media_id: str
+    def __init__(self, media_id: _Optional[str] = ...) -> None: ...
+
+class MediaPage(_message.Message):
+    __slots__ = ("items", "next")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[MediaFile]
+    next: str
+    def __init__(self, items: _Optional[_Iterable[_Union[MediaFile, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class MediaFile(_message.Message):
+    __slots__ = ("media_id", "entry_uid", "feed_id", "url", "published_at", "type", "length", "integrity", "state", "queued_at", "received_bytes", "ended_at", "final_url", "http_status", "media_type", "sha256", "size_bytes", "path", "reason", "detail")
+    MEDIA_ID_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    PUBLISHED_AT_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    INTEGRITY_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    QUEUED_AT_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    FINAL_URL_FIELD_NUMBER: _ClassVar[int]
+    HTTP_STATUS_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    media_id: str
+    entry_uid: str
+    feed_id: str
+    url: str
+    published_at: _timestamp_pb2.Timestamp
+    type: str
+    length: int
+    integrity: str
+    state: str
+    queued_at: _timestamp_pb2.Timestamp
+    received_bytes: int
+    ended_at: _timestamp_pb2.Timestamp
+    final_url: str
+    http_status: int
+    media_type: str
+    sha256: str
+    size_bytes: int
+    path: str
+    reason: str
+    detail: str
+    def __init__(self, media_id: _Optional[str] = ..., entry_uid: _Optional[str] = ..., feed_id: _Optional[str] = ..., url: _Optional[str] = ..., published_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., type: _Optional[str] = ..., length: _Optional[int] = ..., integrity: _Optional[str] = ..., state: _Optional[str] = ..., queued_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., received_bytes: _Optional[int] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., final_url: _Optional[str] = ..., http_status: _Optional[int] = ..., media_type: _Optional[str] = ..., sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ..., path: _Optional[str] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ...) -> None: ...
+
+class ListClustersRequest(_message.Message):
+    __slots__ = ("min_feeds", "cursor", "limit")
+    MIN_FEEDS_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    min_feeds: int
+    cursor: str
+    limit: int
+    def __init__(self, min_feeds: _Optional[int] = ..., cursor: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class ClusterRequest(_message.Message):
+    __slots__ = ("cluster_id",)
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
+    cluster_id: str
+    def __init__(self, cluster_id: _Optional[str] = ...) -> None: ...
+
+class ClusterPage(_message.Message):
+    __slots__ = ("items", "next")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Cluster]
+    next: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Cluster, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class Cluster(_message.Message):
+    __slots__ = ("cluster_id", "feeds", "representative", "title", "link", "first_seen", "updated_at", "members")
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
+    FEEDS_FIELD_NUMBER: _ClassVar[int]
+    REPRESENTATIVE_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    LINK_FIELD_NUMBER: _ClassVar[int]
+    FIRST_SEEN_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    cluster_id: str
+    feeds: int
+    representative: str
+    title: str
+    link: str
+    first_seen: _timestamp_pb2.Timestamp
+    updated_at: _timestamp_pb2.Timestamp
+    members: _containers.RepeatedCompositeFieldContainer[ClusterMember]
+    def __init__(self, cluster_id: _Optional[str] = ..., feeds: _Optional[int] = ..., representative: _Optional[str] = ..., title: _Optional[str] = ..., link: _Optional[str] = ..., first_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., members: _Optional[_Iterable[_Union[ClusterMember, _Mapping]]] = ...) -> None: ...
+
+class ClusterMember(_message.Message):
+    __slots__ = ("entry_uid", "feed_id", "feed_title", "title", "link", "first_seen", "representative", "evidence")
+    ENTRY_UID_FIELD_NUMBER: _ClassVar[int]
+    FEED_ID_FIELD_NUMBER: _ClassVar[int]
+    FEED_TITLE_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    LINK_FIELD_NUMBER: _ClassVar[int]
+    FIRST_SEEN_FIELD_NUMBER: _ClassVar[int]
+    REPRESENTATIVE_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    entry_uid: str
+    feed_id: str
+    feed_title: str
+    title: str
+    link: str
+    first_seen: _timestamp_pb2.Timestamp
+    representative: bool
+    evidence: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, entry_uid: _Optional[str] = ..., feed_id: _Optional[str] = ..., feed_title: _Optional[str] = ..., title: _Optional[str] = ..., link: _Optional[str] = ..., first_seen: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., representative: _Optional[bool] = ..., evidence: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class StartBackfillRequest(_message.Message):
     __slots__ = ("id", "pages")
@@ -1056,6 +1250,32 @@ class CanonicalizeReply(_message.Message):
     candidates: _containers.RepeatedCompositeFieldContainer[Candidate]
     asked: _containers.RepeatedCompositeFieldContainer[Asked]
     def __init__(self, url: _Optional[str] = ..., reason: _Optional[str] = ..., requests: _Optional[int] = ..., source: _Optional[str] = ..., preset: _Optional[str] = ..., level: _Optional[int] = ..., input_url: _Optional[str] = ..., response_url: _Optional[str] = ..., self_url: _Optional[str] = ..., proven: _Optional[_Iterable[str]] = ..., candidates: _Optional[_Iterable[_Union[Candidate, _Mapping]]] = ..., asked: _Optional[_Iterable[_Union[Asked, _Mapping]]] = ...) -> None: ...
+
+class DiscoverRequest(_message.Message):
+    __slots__ = ("url", "budget")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    budget: int
+    def __init__(self, url: _Optional[str] = ..., budget: _Optional[int] = ...) -> None: ...
+
+class DiscoverReply(_message.Message):
+    __slots__ = ("url", "reason", "words", "requests", "feeds", "tried", "untried")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    FEEDS_FIELD_NUMBER: _ClassVar[int]
+    TRIED_FIELD_NUMBER: _ClassVar[int]
+    UNTRIED_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    reason: str
+    words: str
+    requests: int
+    feeds: _containers.RepeatedCompositeFieldContainer[FoundFeed]
+    tried: _containers.RepeatedCompositeFieldContainer[Asked]
+    untried: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, url: _Optional[str] = ..., reason: _Optional[str] = ..., words: _Optional[str] = ..., requests: _Optional[int] = ..., feeds: _Optional[_Iterable[_Union[FoundFeed, _Mapping]]] = ..., tried: _Optional[_Iterable[_Union[Asked, _Mapping]]] = ..., untried: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Candidate(_message.Message):
     __slots__ = ("url", "cleanliness", "source", "preset", "verdict")
@@ -1385,6 +1605,40 @@ class FeedCounts(_message.Message):
     held: int
     circuit_open: int
     def __init__(self, feeds: _Optional[int] = ..., paused: _Optional[int] = ..., active: _Optional[int] = ..., backing_off: _Optional[int] = ..., suspect: _Optional[int] = ..., gone: _Optional[int] = ..., never_polled: _Optional[int] = ..., due: _Optional[int] = ..., late: _Optional[int] = ..., held: _Optional[int] = ..., circuit_open: _Optional[int] = ...) -> None: ...
+
+class ListCursorsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class CursorPage(_message.Message):
+    __slots__ = ("items", "next")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Cursor]
+    next: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Cursor, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class Cursor(_message.Message):
+    __slots__ = ("consumer", "seq", "behind", "unread_since")
+    CONSUMER_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    BEHIND_FIELD_NUMBER: _ClassVar[int]
+    UNREAD_SINCE_FIELD_NUMBER: _ClassVar[int]
+    consumer: str
+    seq: int
+    behind: int
+    unread_since: _timestamp_pb2.Timestamp
+    def __init__(self, consumer: _Optional[str] = ..., seq: _Optional[int] = ..., behind: _Optional[int] = ..., unread_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class DropCursorRequest(_message.Message):
+    __slots__ = ("consumer",)
+    CONSUMER_FIELD_NUMBER: _ClassVar[int]
+    consumer: str
+    def __init__(self, consumer: _Optional[str] = ...) -> None: ...
+
+class DropCursorReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
 
 class ListHostsRequest(_message.Message):
     __slots__ = ("troubled", "text", "cursor", "limit")

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.queries import iterate_feeds
+from feedmill.engine.service.feed_lookup import iterate_feeds
 from feedmill.engine.two_phase.collect_window import (
     WindowSource,
     collect_window,
@@ -30,7 +30,7 @@ _FAILED_SHOWN: Final = 50
 _PROGRESS_SEC: Final = 1.0
 
 
-@tool("Collect a window", "write", open_world=True)
+@tool("Collect a window", "write", replaces=True, open_world=True)
 async def collect_window_(
     call: Call,
     start: Annotated[

@@ -1,9 +1,10 @@
 """Tools confirm and insert_selected: a person is asked, and what they confirmed is inserted.
 
-A client that can show a question to its person is asked to (elicitation). Any other gets `pending`
-and the name of the question; the ticket is then shown to the person alone, by `feedmill confirm`
-on a terminal. Either way the question closes with its answer: sending an old answer again asks
-again.
+The agent gets `pending` and the code of the question. The person answers with `feedmill confirm` on a
+terminal or in the console, and the ticket is shown there alone. Only with `mcp.ask = "client"` the
+agent's own program is asked to show the question (elicitation): it may answer without showing it, so
+that setting trusts the program like the person. A question closes with its answer: sending an old
+answer again asks again.
 """
 
 from typing import Annotated, Final, Literal, NamedTuple
@@ -15,18 +16,22 @@ from mcp.server.mcpserver import (
     ElicitationResult,
     Resolve,
 )
+from msgspec import to_builtins
 from pydantic import BaseModel, Field
 
 from feedmill.engine.service.auth import require_scope
 from feedmill.engine.two_phase.candidate_file import select_candidates
 from feedmill.engine.two_phase.confirmation import (
+    SpentTicket,
     accept_question,
     ask_confirmation,
     decline_question,
+    refuse_ticket,
     spend_ticket,
 )
 from feedmill.engine.two_phase.insert_selected import insert_selected
-from feedmill.engine.two_phase.sidecar_files import record_confirmation
+from feedmill.engine.two_phase.review import suspicious_ids
+from feedmill.engine.two_phase.sidecar_files import first_result
 from feedmill.engine.two_phase.window_library import SavedWindow
 from feedmill.interfaces.mcp.shapes import Confirmed, InsertAnswer
 from feedmill.interfaces.mcp.tool import (
@@ -34,22 +39,25 @@ from feedmill.interfaces.mcp.tool import (
     CandidateIds,
     WindowId,
     caller_of,
+    is_stdio,
     mcp_state_of,
     program_of,
     tool,
     translate_errors,
 )
+from feedmill.interfaces.user_name import user_name
 from feedmill.model.candidate import Question, WindowCandidate
+from feedmill.model.screening import Confirmation, InsertResult
 from feedmill.screen.texts import clean_line
 
 _MOST_SHOWN: Final = 30  # candidates that a question can show; more are shown on a terminal
 _TITLE_CHARS: Final = 120
 _FEED_CHARS: Final = 60
 _URL_CHARS: Final = 200
-_PERSON: Final = "the person at"
 _AT_THE_TERMINAL: Final = (
     "Nothing is inserted yet. Ask the person to run `feedmill confirm --code {code}` on a terminal "
-    "of their own and to give you the ticket that it shows. You cannot confirm for them."
+    "of their own, or to open Review in the console, and to give you the ticket that it shows. You "
+    "cannot confirm for them."
 )
 
 
@@ -57,7 +65,6 @@ class ConfirmationForm(BaseModel):
     """The form that the person fills in."""
 
     insert: bool = Field(title="Insert these entries", description="Yes stores all of them.")
-    name: str = Field(default="", title="Your name", description="For the record.", max_length=100)
 
 
 class NotAsked(NamedTuple):
@@ -114,7 +121,7 @@ async def confirm(
     said: object = answer.data if isinstance(answer, AcceptedElicitation) else answer
     match said:
         case ConfirmationForm(insert=True):
-            return await _yes(call, question, said)
+            return await _yes(call, question)
         case ConfirmationForm() | DeclinedElicitation():
             return await _no(call, question)
         case _:  # not asked, or not answered: the question stays open
@@ -130,8 +137,8 @@ async def insert_selected_(
 ) -> InsertAnswer:
     """Step 5: insert the candidates that the person confirmed, with the ticket of that answer.
 
-    The ticket is valid once and only for exactly this selection. Entries already stored are not
-    inserted again.
+    The ticket is valid once and only for exactly this selection. Sent again, it inserts nothing and
+    returns what it did the first time.
     """
     state = mcp_state_of(call)
     kept = await state.window_library.window(window_id, checked=True)
@@ -139,19 +146,28 @@ async def insert_selected_(
     confirmation = await spend_ticket(
         ticket, kept.file.digest, candidate_ids, state.services.store, state.services.clock
     )
-    record_confirmation(kept.path, confirmation)
-    done = await insert_selected(kept.file, candidate_ids, confirmation, state.services)
+    if isinstance(confirmation, SpentTicket):
+        before = first_result(kept.path, confirmation.question)
+        if before is None or before.result is None:
+            refuse_ticket("ticket-spent")
+        return _inserted(kept, before, before.result, is_repeat=True)
+    done = await insert_selected(
+        kept.file, candidate_ids, confirmation, state.services, path=kept.path
+    )
+    return _inserted(kept, confirmation, done)
+
+
+def _inserted(
+    kept: SavedWindow, confirmation: Confirmation, done: InsertResult, *, is_repeat: bool = False
+) -> InsertAnswer:
+    counts = to_builtins(done)
     return InsertAnswer(
         window_id=kept.id,
         candidate_ids=list(confirmation.candidate_ids),
-        new=done.new,
-        updated=done.updated,
-        unchanged=done.unchanged,
-        skipped=done.skipped,
-        feeds_added=done.feeds_added,
-        entry_uids=list(done.entry_uids),
         confirmed_by=confirmation.confirmed_by,
         confirmed_at=confirmation.confirmed_at,
+        is_repeat=is_repeat,
+        **counts,
     )
 
 
@@ -162,14 +178,13 @@ def _can_ask(call: Call) -> bool:
     return able is not None and (able.form is not None or able.url is None)
 
 
-async def _yes(call: Call, question: Question, said: ConfirmationForm) -> Confirmed:
-    by = said.name.strip() or f"{_PERSON} {program_of(call)}"
+async def _yes(call: Call, question: Question) -> Confirmed:
     made = await accept_question(
         question.code,
         mcp_state_of(call).services.store,
         mcp_state_of(call).services.clock,
         mcp_state_of(call).services.config.mcp,
-        by=by,
+        by=_answered_by(call),
         shown="mcp",
     )
     words = "Call insert_selected with this ticket and exactly these ids."
@@ -180,13 +195,20 @@ async def _yes(call: Call, question: Question, said: ConfirmationForm) -> Confir
 
 
 async def _no(call: Call, question: Question) -> Confirmed:
-    by = f"{_PERSON} {program_of(call)}"
     services = mcp_state_of(call).services
     closed = await decline_question(
-        question.code, services.store, services.clock, by=by, shown="mcp"
+        question.code, services.store, services.clock, by=_answered_by(call), shown="mcp"
     )
     words = "The person declined. Insert nothing of this selection; ask them what they want."
     return _confirmed("declined", closed, words)
+
+
+def _answered_by(call: Call) -> str:
+    """Through whom the answer came: a token's name or this account, never a name the client sent."""
+    caller = caller_of(call)
+    if caller is None or is_stdio(caller):
+        return f"through the MCP client that {user_name()} started"
+    return f"through the MCP client with the token {caller.name}"
 
 
 def _confirmed(
@@ -203,16 +225,19 @@ def _confirmed(
 
 def _words(question: Question, kept: SavedWindow) -> str:
     """The text of the question; always the same for the same question."""
-    rows = "\n".join(_line(one) for one in select_candidates(kept.file, question.candidate_ids))
+    shown = select_candidates(kept.file, question.candidate_ids)
+    suspicious = suspicious_ids(kept, shown)
+    rows = "\n".join(_line(one, is_suspicious=one.candidate_id in suspicious) for one in shown)
     return (
         f"{question.asked_by} asks to insert {len(question.candidate_ids)} entries "
         f"(question {question.code}). The titles are the publishers' own words:\n{rows}"
     )
 
 
-def _line(candidate: WindowCandidate) -> str:
+def _line(candidate: WindowCandidate, *, is_suspicious: bool) -> str:
+    mark = "[WARNING: this text tries to steer its reader] " if is_suspicious else ""
     day = "undated" if candidate.published_at is None else f"{candidate.published_at:%Y-%m-%d}"
     title = clean_line(candidate.title or "(no title)", _TITLE_CHARS)
     feed = clean_line(candidate.feed_title or "", _FEED_CHARS)
     url = clean_line(candidate.url or "", _URL_CHARS)
-    return f"{candidate.candidate_id}. {day} | {title} | {feed} | {url}"
+    return f"{candidate.candidate_id}. {mark}{day} | {title} | {feed} | {url}"

@@ -27,9 +27,11 @@ from feedmill.interfaces.mcp.tool import (
     tool,
 )
 from feedmill.interfaces.mcp.untrusted import TITLE_CHARS, URL_CHARS, entry_row
+from feedmill.model.addresses import mask_address
 from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
 from feedmill.publish.shapes import FeedShape
 from feedmill.screen.texts import clean_line
+from feedmill.search.query import MAX_QUERY_CHARS, parse_query
 
 _ALIASES: Final = 50
 _ENCLOSURES: Final = 50
@@ -45,7 +47,7 @@ async def list_feeds(
     page = await queries.list_feeds(
         services, tag=tag, cursor=cursor, limit=page_size(limit, services)
     )
-    return FeedList(feeds=[_row(feed) for feed in page.items], next_cursor=page.next)
+    return FeedList(feeds=[feed_row(feed) for feed in page.items], next_cursor=page.next)
 
 
 @tool("Show a feed", "read", reads=True)
@@ -53,7 +55,7 @@ async def get_feed(call: Call, feed_id: ItemId) -> FeedAnswer:
     """Show one feed: addresses, state, schedule, last result."""
     feed = await queries.get_feed(feed_id, mcp_state_of(call).services)
     return FeedAnswer(
-        feed=_row(feed),
+        feed=feed_row(feed),
         type=feed.type,
         interval_sec=feed.schedule.interval_sec,
         reason=feed.schedule.reason,
@@ -96,26 +98,58 @@ async def list_entries(  # each is a filter
     call: Call,
     feed_id: str | None = None,
     tag: str | None = None,
+    query: Annotated[
+        str | None,
+        Field(
+            description='Full-text search: words that all have to be there, "phrases", -excluded, prefix*.',
+            max_length=MAX_QUERY_CHARS,
+        ),
+    ] = None,
+    full_texts: Annotated[
+        bool, Field(description="Search in full texts of web pages, too.")
+    ] = False,
     text: Annotated[str | None, Field(description="Start of a word in the title.")] = None,
+    category: str | None = None,
+    author: Annotated[str | None, Field(description="A name or an e-mail address.")] = None,
+    language: Annotated[str | None, Field(description="en matches en-GB.")] = None,
+    has_enclosure: bool | None = None,
     since: Annotated[datetime | None, Field(description="First seen at or after this.")] = None,
     until: Annotated[datetime | None, Field(description="First seen before this.")] = None,
-    order: EntryOrder = "published",
+    published_since: Annotated[datetime | None, Field(description="Published at or after.")] = None,
+    published_until: Annotated[datetime | None, Field(description="Published before this.")] = None,
+    include_removed: bool = False,
+    order: Annotated[
+        EntryOrder | None, Field(description="Default: published; of a query relevance.")
+    ] = None,
+    oldest_first: bool = False,
     duplicates: Duplicates = "hide",
     cursor: ToolCursor = None,
     limit: ToolLimit = None,
 ) -> EntryList:
-    """List stored entries, newest first, each article once; summaries are truncated, see get_entry."""
+    """List or search stored entries, newest or best match first, each article once; summaries are truncated, see get_entry."""
     services = mcp_state_of(call).services
-    if any(at is not None and at.tzinfo is None for at in (since, until)):
+    if any(
+        at is not None and at.tzinfo is None
+        for at in (since, until, published_since, published_until)
+    ):
         message = "a time needs a UTC offset, as in 2026-03-01T00:00:00Z"
         raise UsageError(message)
     where = EntryFilter(
         feed_id=feed_id,
         tag=tag,
         text=text,
+        category=category,
+        author=author,
+        language=language,
+        has_enclosure=has_enclosure,
         since=since,
         until=until,
-        order=order,
+        published_since=published_since,
+        published_until=published_until,
+        include_removed=include_removed,
+        query=None if query is None else parse_query(query, full_texts=full_texts),
+        order=order or ("published" if query is None else "relevance"),
+        ascending=oldest_first,
         duplicates=duplicates,
     )
     page = await queries.entries(where, services, cursor=cursor, limit=page_size(limit, services))
@@ -147,7 +181,8 @@ async def get_entry(
     )
 
 
-def _row(feed: FeedShape) -> FeedRow:
+def feed_row(feed: FeedShape) -> FeedRow:
+    """A subscription, in short."""
     return FeedRow(
         feed_id=feed.id,
         health=feed.health,
@@ -157,7 +192,7 @@ def _row(feed: FeedShape) -> FeedRow:
         last_success_at=feed.stats.last_success_at,
         untrusted={
             "title": clean_line(feed.title or "", TITLE_CHARS),
-            "url": clean_line(feed.url, URL_CHARS),
+            "url": clean_line(mask_address(feed.url), URL_CHARS),
         },
     )
 

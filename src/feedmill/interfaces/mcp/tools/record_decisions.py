@@ -20,7 +20,7 @@ from feedmill.screen.texts import screen_text_of
 _USUAL: Final = {"keep": 0.9, "unsure": 0.5, "drop": 0.1}  # when the agent gives no figure
 
 
-@tool("Record decisions", "write", repeats=True)
+@tool("Record decisions", "write", repeats=True, replaces=True)
 async def record_decisions(
     call: Call,
     window_id: WindowId,
@@ -62,7 +62,14 @@ def _judged(
     is_suspicious = bool(signs) or (before is not None and before.is_suspicious)
     suggestion = judgement.decision
     score = _USUAL[suggestion] if judgement.score is None else judgement.score
-    if suggestion == "keep" and is_suspicious:
+    reason = judgement.reason
+    others = () if before is None else tuple(s for s in before.scores if s.method != "agent")
+    is_contradiction = (
+        before is not None and bool(others) and {before.suggestion, suggestion} == {"keep", "drop"}
+    )
+    if is_contradiction and before is not None:
+        reason = f"{judgement.reason}; screening disagrees: {before.reason}"
+    if is_contradiction or (suggestion == "keep" and is_suspicious):
         suggestion = "unsure"
     own = Score(
         ref=ref,
@@ -72,14 +79,13 @@ def _judged(
         reason=judgement.reason,
         model_id=by,
     )
-    others = () if before is None else tuple(s for s in before.scores if s.method != "agent")
     return Screening(
         candidate_id=ref,
         suggestion=suggestion,
         topic=topic,
         score=score,
         methods=(*dict.fromkeys(one.method for one in others), "agent"),
-        reason=judgement.reason,
+        reason=reason,
         evidence=() if before is None else before.evidence,
         scores=(*others, own),
         is_suspicious=is_suspicious,

@@ -4,6 +4,7 @@
 from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 from pydantic import BaseModel, Field
 
 from feedmill.app.screeners import default_topics, open_screeners
@@ -14,7 +15,14 @@ from feedmill.interfaces.mcp.shapes import ScreenResult, Topics, TopicShape
 from feedmill.interfaces.mcp.tool import Call, WindowId, mcp_state_of, tool
 from feedmill.model.screening import Screening, TopicSet
 from feedmill.screen.texts import screen_text_of
-from feedmill.screen.topics import choose_topics, merge_topics, read_topics, weaknesses
+from feedmill.screen.topics import (
+    choose_topics,
+    merge_topics,
+    read_topics,
+    topics_of_window,
+    weaknesses,
+    with_digest,
+)
 
 ShortLine = Annotated[str, Field(max_length=1_000)]
 _EXAMPLES_SHOWN: Final = 6
@@ -37,7 +45,11 @@ class OwnTopic(BaseModel):
 async def list_topics(call: Call) -> Topics:
     """List the bundled topics; `screen` accepts custom topics too."""
     del call
-    topics = default_topics()
+    return topics_shape(default_topics())
+
+
+def topics_shape(topics: TopicSet) -> Topics:
+    """A topic set as agents see it."""
     return Topics(
         name=topics.name,
         version=topics.version,
@@ -53,7 +65,7 @@ async def list_topics(call: Call) -> Topics:
     )
 
 
-@tool("Screen a window", "write", repeats=True, open_world=True)
+@tool("Screen a window", "write", repeats=True, replaces=True, open_world=True)
 async def screen_(
     call: Call,
     window_id: WindowId,
@@ -74,11 +86,19 @@ async def screen_(
     """
     state = mcp_state_of(call)
     kept = await state.window_library.window(window_id)
-    wanted = choose_topics(_topics(own_topics or []), topics or [])
+    known, warned = _topics(own_topics or []), list[str]()
+    if topics or own_topics:
+        wanted = choose_topics(known, topics or [])
+        wanted = with_digest(replace(wanted, prompt=kept.file.prompt))
+    else:
+        wanted, unknown = topics_of_window(known, kept.file)
+        warned += [
+            f"the window was collected for {name!r}, which is not a topic" for name in unknown
+        ]
     before = {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
     judged = {number for number, one in before.items() if "agent" in one.methods}
     texts = [screen_text_of(one) for one in kept.file.candidates if one.candidate_id not in judged]
-    warnings = list(weaknesses(wanted))
+    warnings = [*warned, *weaknesses(wanted)]
     config = state.services.config
     async with open_screeners(config, method) as opened:
         warnings += opened.warnings

@@ -1,6 +1,7 @@
 """Routes /clusters: the same story in several feeds."""
 # Tested in tests/integration/interfaces/rest/routes/test_clusters.py
 
+from functools import partial
 from typing import Annotated
 
 from litestar import Response, Router, get
@@ -10,7 +11,7 @@ from litestar.response import Stream
 from feedmill.engine.service import clusters
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, Limit
-from feedmill.interfaces.rest.responses import ListPage, json_response, list_response
+from feedmill.interfaces.rest.responses import json_response, list_response
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.publish.shapes import ClusterDetail, ClusterPage
 
@@ -25,14 +26,8 @@ async def list_clusters(
     request: AnyRequest, min_feeds: MinFeeds = 2, cursor: Cursor = None, limit: Limit = None
 ) -> Response[bytes] | Stream:
     """List stories that several feeds tell, the one that grew last first."""
-    services = services_of(request)
-
-    async def fetch_page(after: str | None) -> ListPage:
-        return await clusters.list_clusters(
-            services, min_feeds=min_feeds, cursor=after, limit=limit
-        )
-
-    return await list_response(request, fetch_page, cursor)
+    ask = partial(clusters.list_clusters, services_of(request), min_feeds=min_feeds)
+    return await list_response(request, lambda after: ask(cursor=after, limit=limit), cursor)
 
 
 @get("/{cluster_id:str}", **describe("getCluster", "read", ClusterDetail, "not-found"))

@@ -39,7 +39,9 @@ _HARMLESS = {
 @get(
     "/entries",
     dependencies={"where": Provide(entry_filter_of_query, sync_to_thread=False)},
-    **describe("listEntries", "read", EntryPage, "bad-cursor", "bad-parameter", lines=True),
+    **describe(
+        "listEntries", "read", EntryPage, "bad-cursor", "bad-parameter", "search-off", lines=True
+    ),
 )
 async def list_entries(
     request: AnyRequest,
@@ -48,7 +50,7 @@ async def list_entries(
     limit: Limit = None,
     full_text: FullTextQuery = False,
 ) -> Response[bytes] | Stream:
-    """List entries that match the filters, newest arrivals first."""
+    """List entries that match the filters, newest arrivals first; those of a search by relevance."""
     services = services_of(request)
     ask = full_texts.entries_with_full_text if full_text else queries.entry_texts
     return await list_response(

@@ -170,7 +170,14 @@ async def refetch(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
     "/{feed_id:str}/entries",
     dependencies={"where": Provide(entry_filter_of_query, sync_to_thread=False)},
     **describe(
-        "listFeedEntries", "read", EntryPage, "not-found", "bad-cursor", "bad-parameter", lines=True
+        "listFeedEntries",
+        "read",
+        EntryPage,
+        "not-found",
+        "bad-cursor",
+        "bad-parameter",
+        "search-off",
+        lines=True,
     ),
 )
 async def list_entries(

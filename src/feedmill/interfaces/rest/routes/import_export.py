@@ -1,4 +1,4 @@
-"""Routes /import, /export.opml and /canonicalize."""
+"""Routes /import, /export.opml, /canonicalize and /discover."""
 # Tested in tests/integration/interfaces/rest/
 
 from typing import Annotated
@@ -7,8 +7,10 @@ from litestar import Response, Router, get, post
 from litestar.params import QueryParameter
 
 from feedmill.engine.service import subscriptions
+from feedmill.interfaces.request_auth import is_cross_origin
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import TagIs
+from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.rest.responses import (
     JSON,
     bytes_response,
@@ -18,7 +20,13 @@ from feedmill.interfaces.rest.responses import (
     read_json,
 )
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
-from feedmill.publish.shapes import CanonicalShape, CanonicalWish, Imported
+from feedmill.publish.shapes import (
+    CanonicalShape,
+    CanonicalWish,
+    DiscoveredShape,
+    DiscoverWish,
+    Imported,
+)
 
 OPML = "text/x-opml"
 _LISTS = (OPML, "application/xml", "text/xml", JSON)
@@ -26,6 +34,15 @@ _LISTS = (OPML, "application/xml", "text/xml", JSON)
 TagsQuery = Annotated[
     list[str] | None,
     QueryParameter(description="Tag every imported feed; repeatable.", max_items=50),
+]
+
+
+AddressQuery = Annotated[
+    str, QueryParameter(description="Address of a page, a feed or a handle.", max_length=4_096)
+]
+BudgetQuery = Annotated[
+    int | None,
+    QueryParameter(description="Maximum number of requests, up to 100.", ge=0, le=100),
 ]
 
 
@@ -74,4 +91,32 @@ async def canonicalize(request: AnyRequest) -> Response[bytes]:
     return json_response(request, found)
 
 
-list_routes = Router("/", tags=["lists"], route_handlers=[import_list, export_list, canonicalize])
+@get(
+    "/discover",
+    **describe(
+        "discover",
+        "write",  # it sends requests
+        DiscoveredShape,
+        "bad-address",
+        "no-feed-found",
+        "bad-parameter",
+        "cross-origin",
+    ),
+)
+async def discover(
+    request: AnyRequest, url: AddressQuery, budget: BudgetQuery = None
+) -> Response[bytes]:
+    """List the feeds that an address leads to, what was tried and what it cost; nothing is stored."""
+    # A page of another site must not make this server send requests, even if it cannot read the answer.
+    headers = {name: value.decode("latin-1") for name, value in request.scope["headers"]}
+    if is_cross_origin(headers):
+        raise RequestError(code="cross-origin")
+    state = app_state_of(request)
+    wish = DiscoverWish(url=url, budget=budget)
+    found = await subscriptions.discover(wish, state.services, state.subscriber)
+    return json_response(request, found)
+
+
+list_routes = Router(
+    "/", tags=["lists"], route_handlers=[import_list, export_list, canonicalize, discover]
+)

@@ -1,6 +1,7 @@
 """Routes /jobs: background work, its progress, cancellation and retry."""
 # Tested in tests/integration/interfaces/rest/
 
+from functools import partial
 from typing import Annotated
 
 from litestar import Response, Router, get, post
@@ -10,7 +11,7 @@ from litestar.response import Stream
 from feedmill.engine.service import jobs
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, Limit
-from feedmill.interfaces.rest.responses import ListPage, json_response, list_response
+from feedmill.interfaces.rest.responses import json_response, list_response
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.job import JobState
 from feedmill.publish.shapes import MAX_SEQ, JobPage, JobShape
@@ -34,14 +35,8 @@ async def list_jobs(
     limit: Limit = None,
 ) -> Response[bytes] | Stream:
     """List background jobs, newest first."""
-    services = services_of(request)
-
-    async def fetch_page(after: str | None) -> ListPage:
-        return await jobs.list_jobs(
-            services, kind=kind, state=state_is, feed_id=feed, cursor=after, limit=limit
-        )
-
-    return await list_response(request, fetch_page, cursor)
+    ask = partial(jobs.list_jobs, services_of(request), kind=kind, state=state_is, feed_id=feed)
+    return await list_response(request, lambda after: ask(cursor=after, limit=limit), cursor)
 
 
 @get("/{job_id:int}", **describe("getJob", "read", JobShape, "not-found"))

@@ -2,6 +2,7 @@
 # Tested in tests/integration/interfaces/rest/routes/test_media.py
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Final
 from urllib.parse import quote
 
@@ -14,7 +15,6 @@ from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, Limit
 from feedmill.interfaces.rest.responses import (
     REVALIDATE,
-    ListPage,
     is_not_modified,
     json_response,
     list_response,
@@ -55,14 +55,10 @@ async def list_media(
     limit: Limit = None,
 ) -> Response[bytes] | Stream:
     """List files of entries, newest first; with the progress of those on their way."""
-    services = services_of(request)
-
-    async def fetch_page(after: str | None) -> ListPage:
-        return await media.list_media(
-            services, feed_id=feed, entry_uid=entry, state=state_is, cursor=after, limit=limit
-        )
-
-    return await list_response(request, fetch_page, cursor)
+    ask = partial(
+        media.list_media, services_of(request), feed_id=feed, entry_uid=entry, state=state_is
+    )
+    return await list_response(request, lambda after: ask(cursor=after, limit=limit), cursor)
 
 
 @get("/{media_id:str}", **describe("getMedia", "read", MediaShape, "not-found"))

@@ -57,6 +57,7 @@ async def add_webhook(request: AnyRequest) -> Response[bytes]:
         feed_id=wish.feed_id,
         tag=wish.tag,
         form=wish.format,
+        payload=wish.payload,
         from_seq=wish.from_seq,
     )
     headers = {"Location": f"/webhooks/{made.id}", "Cache-Control": "no-store"}

@@ -205,5 +205,5 @@ def test_a_dry_run_shows_the_tables_and_their_rows(home: Path, postgres_dsn: str
 
     assert status == 0, err
     assert "would apply  0001_first" in out
-    assert "feed_sched\t9" in out
+    assert "feed_sched\t10" in out
     assert "rows in all, would be copied" in out

@@ -62,7 +62,8 @@ def test_every_table_and_every_column_of_both_stores_is_carried(
         new.setdefault(name, set()).add(column)
 
     carried_names = {table.old_name for table in TABLES}
-    assert names - {"sqlite_sequence"} == carried_names | LEFT_BEHIND
+    own = {name for name in names if name.startswith("entry_search_index")}  # made of the tokens
+    assert names - {"sqlite_sequence"} - own == carried_names | LEFT_BEHIND
     assert set(new) == {table.name for table in TABLES} | LEFT_BEHIND | OWN_TABLES
     for table in TABLES:
         made = {*table.digests, *table.copies}

@@ -9,7 +9,7 @@ import pytest
 from mcp import MCPError
 from mcp_types import ElicitResult, InputRequiredResult
 from tests.support.engine_harness import Stage, opened
-from tests.support.mcp_client import Ask, Person, agent, collected, publish
+from tests.support.mcp_client import ASK_CLIENT, Ask, Person, agent, collected, publish
 
 from feedmill.engine.two_phase.confirmation import ask_confirmation as ask_person
 
@@ -23,7 +23,7 @@ def with_ticket(tmp_path: Path) -> Callable[[Confirmed], None]:
 
     def told(story: Confirmed) -> None:
         async def whole() -> None:
-            async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
+            async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, Person()) as ask:
                 window = (await collected(ask, publish(stage)))["window_id"]
                 answer = await ask("confirm", window_id=window, candidate_ids=[1, 2])
                 await story(stage, ask, window, answer["ticket"])
@@ -47,14 +47,16 @@ def test_an_invented_ticket_inserts_nothing(with_ticket: Callable[[Confirmed], N
     with_ticket(story)
 
 
-def test_a_ticket_is_good_once(with_ticket: Callable[[Confirmed], None]) -> None:
+def test_a_spent_ticket_inserts_nothing_and_says_what_it_did_the_first_time(
+    with_ticket: Callable[[Confirmed], None],
+) -> None:
     async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
         chosen = {"window_id": window, "candidate_ids": [2, 1], "ticket": ticket}
         await ask("insert_selected", **chosen)
 
-        words = await ask.refusal("insert_selected", **chosen)
+        again = await ask("insert_selected", **chosen)
 
-        assert words.startswith("ticket-spent: ")
+        assert (again["is_repeat"], again["new"]) == (True, 2)
         assert len(await stage.entries()) == 2
 
     with_ticket(story)
@@ -68,7 +70,8 @@ def test_of_two_insertions_at_once_one_has_the_ticket(
 
         answers = await asyncio.gather(*(ask.call("insert_selected", **chosen) for _ in range(4)))
 
-        assert sorted(answer.is_error for answer in answers) == [False, True, True, True]
+        done = [one.structured_content for one in answers if not one.is_error]
+        assert sum(not one["is_repeat"] for one in done) == 1
         assert len(await stage.entries()) == 2
 
     with_ticket(story)
@@ -164,7 +167,7 @@ def test_no_file_of_the_mill_holds_a_ticket(
 def test_an_unknown_candidate_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
     async def story() -> None:
         person = Person()
-        async with opened(tmp_path) as stage, agent(stage, person) as ask:
+        async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, person) as ask:
             window = (await collected(ask, publish(stage)))["window_id"]
 
             words = await ask.refusal("confirm", window_id=window, candidate_ids=[1, 99])
@@ -177,7 +180,7 @@ def test_an_unknown_candidate_is_refused_before_anybody_is_asked(tmp_path: Path)
 
 def test_an_answer_that_is_sent_again_asks_again(tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
+        async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, Person()) as ask:
             window = (await collected(ask, publish(stage)))["window_id"]
             chosen = {"window_id": window, "candidate_ids": [1]}
             asked = await _confirm(ask, chosen)
@@ -199,11 +202,11 @@ def test_an_answer_that_is_sent_again_asks_again(tmp_path: Path) -> None:
 
 def test_a_yes_without_a_question_is_no_yes(tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
+        async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, Person()) as ask:
             window = (await collected(ask, publish(stage)))["window_id"]
             answer = await _confirm(
                 ask,
-                {"window_id": window, "candidate_ids": [1], "insert": True, "answer": "yes"},
+                {"window_id": window, "candidate_ids": [1]},
                 {"feedmill.interfaces.mcp.tools.confirm:answer_of_person": YES},
             )
 
@@ -214,7 +217,7 @@ def test_a_yes_without_a_question_is_no_yes(tmp_path: Path) -> None:
 
 def test_a_person_is_not_buried_under_questions(tmp_path: Path) -> None:
     async def story() -> None:
-        async with opened(tmp_path) as stage, agent(stage) as ask:
+        async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage) as ask:
             window = (await collected(ask, publish(stage)))["window_id"]
             for number in range(50):
                 stage.later(seconds=1)

@@ -1,6 +1,8 @@
 """The tools as a client sees them: described, paged, bounded, and honest about mistakes."""
 
 import asyncio
+import json
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,14 @@ from tests.support.feed_documents import item, numbered, rss
 from tests.support.mcp_client import OFF_TOPIC, ON_TOPIC, Ask, agent, collected, publish
 
 from feedmill.config import McpConfig
+from feedmill.engine.two_phase.confirmation import accept_question
 from feedmill_demo.server.script import document
 
 CHANGING = {"collect_window", "screen", "record_decisions", "confirm", "insert_selected"}
+REPLACING = {"collect_window", "screen", "record_decisions"}  # what was there before
 LOOKING = {
-    "list_topics", "list_candidates", "explain_candidate", "list_feeds", "get_feed",
-    "explain_feed", "list_entries", "get_entry",
+    "list_windows", "list_topics", "list_candidates", "explain_candidate", "list_feeds", "get_feed",
+    "explain_feed", "list_entries", "get_entry", "discover_feeds",
 }  # fmt: skip
 
 Story = Callable[[Stage, Ask], Awaitable[None]]
@@ -44,12 +48,117 @@ def test_every_tool_says_what_it_does_to_the_world_and_what_it_answers(
         for name, tool in tools.items():
             assert tool.annotations is not None
             assert tool.annotations.read_only_hint is (name in LOOKING)
-            assert tool.annotations.destructive_hint is False
-            assert tool.output_schema is not None
+            assert tool.annotations.destructive_hint is (name in REPLACING)
             assert len(tool.description or "") > 30
         outward = {name for name, tool in tools.items() if tool.annotations.open_world_hint}  # type: ignore[union-attr]  # asserted above
-        assert outward == {"collect_window", "screen"}
+        assert outward == {"collect_window", "screen", "discover_feeds"}
         assert "comes from feeds on the web" in (ask.client.instructions or "")
+
+    told(story)
+
+
+def test_the_list_of_tools_costs_a_model_less_than_12_kb(told: Callable[[Story], None]) -> None:
+    async def story(_: Stage, ask: Ask) -> None:
+        listed = await ask.client.list_tools()
+
+        assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < 12_000
+
+    told(story)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("confirm", {"window_id": "0" * 16}, "invalid-argument: candidate_ids: Field required"),
+        (
+            "list_feeds",
+            {"bogus": 1},
+            "unknown-argument: 'bogus'; the arguments are: tag, cursor, limit",
+        ),
+        ("nonsense", {}, "unknown-tool: there is no tool 'nonsense'"),
+        ("list_windows", {"limit": 0}, "invalid-argument: limit: Input should be greater"),
+    ],
+)
+def test_an_error_begins_with_its_reason_and_quotes_no_library(
+    told: Callable[[Story], None], name: str, arguments: dict[str, Any], words: str
+) -> None:
+    async def story(_: Stage, ask: Ask) -> None:
+        result = await ask.call(name, **arguments)
+        said = "".join(getattr(block, "text", "") for block in result.content)
+
+        assert result.is_error
+        assert said.startswith(words)
+        assert "pydantic" not in said
+
+    told(story)
+
+
+def test_windows_are_listed_by_pages_and_as_a_resource(told: Callable[[Story], None]) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        for at in range(3):
+            stage.later(seconds=1)
+            await collected(ask, publish(stage, f"/w{at}"))
+
+        first = await ask("list_windows", limit=2)
+        rest = await ask("list_windows", limit=2, cursor=first["next_cursor"])
+        listed = [str(one.uri) for one in (await ask.client.list_resources()).resources]
+        read = {
+            uri: json.loads((await ask.client.read_resource(uri)).contents[0].text)  # type: ignore[union-attr]  # text
+            for uri in listed
+        }
+        prompt = await ask.client.get_prompt(
+            "screen_window", {"window_id": first["windows"][0]["window_id"]}
+        )
+
+        assert (len(first["windows"]), len(rest["windows"])) == (2, 1)
+        assert rest["next_cursor"] is None
+        assert listed == ["feedmill://windows", "feedmill://topics", "feedmill://feeds"]
+        assert len(read["feedmill://windows"]["windows"]) == 3
+        assert len(read["feedmill://topics"]["topics"]) == 6
+        assert read["feedmill://feeds"]["feeds"] == []
+        assert "record_decisions" in str(prompt.messages[0].content)
+        assert await ask.refusal("list_windows", cursor="x") != ""
+
+    told(story)
+
+
+def test_an_agent_that_only_reads_the_instructions_reaches_an_insertion(
+    told: Callable[[Story], None],
+) -> None:
+    """It calls what each numbered step names, in their order, with what earlier answers gave it."""
+
+    async def story(stage: Stage, ask: Ask) -> None:
+        instructions = ask.client.instructions or ""
+        steps = re.findall(r"^\d\. (\w+)", instructions, re.MULTILINE)
+        known: dict[str, Any] = {
+            "feeds": [publish(stage)],
+            "start": "2025-10-13",
+            "end": "2025-10-13",
+        }
+        known |= {"candidate_ids": [1], "method": "lexical"}
+        known["decisions"] = [{"candidate_id": 1, "decision": "keep", "reason": "on topic"}]
+        schemas = {one.name: one.input_schema for one in (await ask.client.list_tools()).tools}
+        for step in steps:
+            wanted = schemas[step]["properties"]
+            answer = await ask(step, **{name: known[name] for name in wanted if name in known})
+            known |= {name: value for name, value in answer.items() if value is not None}
+            if known.get("status") == "pending" and "ticket" not in known:
+                services = stage.services
+                made = await accept_question(
+                    answer["question"], services.store, services.clock, services.config.mcp,
+                    by="a person", shown="terminal",
+                )  # fmt: skip
+                known["ticket"] = made.ticket
+
+        assert steps == [
+            "collect_window",
+            "screen",
+            "record_decisions",
+            "confirm",
+            "insert_selected",
+        ]
+        assert known["confirmed_by"] == "a person"
+        assert len(await stage.entries()) == 1
 
     told(story)
 
@@ -85,6 +194,21 @@ def test_feeds_and_entries_are_listed_page_by_page(told: Callable[[Story], None]
         assert words["schedule"]
         assert words["kind"] == "well"
         assert (shown["type"], shown["last_status"]) == ("rss", 200)
+
+    told(story)
+
+
+def test_entries_are_searched_and_filtered(told: Callable[[Story], None]) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        await stage.poll(await stage.add("/feed", document(numbered(1, 2, 3))))
+
+        found = await ask("list_entries", query='"title 2"')
+        none = await ask("list_entries", query="title", category="absent")
+        oldest = await ask("list_entries", order="first_seen", oldest_first=True)
+
+        assert [one["untrusted"]["title"] for one in found["entries"]] == ["Title 2"]
+        assert none["entries"] == []
+        assert len(oldest["entries"]) == 3
 
     told(story)
 
@@ -302,3 +426,24 @@ def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
             assert words.startswith("timeout: ")
 
     asyncio.run(story())
+
+
+def test_a_judgement_that_contradicts_a_clear_suggestion_is_unsure_with_both_reasons(
+    told: Callable[[Story], None],
+) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        window = (await collected(ask, publish(stage)))["window_id"]
+        await ask("screen", window_id=window, method="lexical")
+        page = await ask("list_candidates", window_id=window, decision="keep")
+        kept = page["candidates"][0]["candidate_id"]
+        against = {"candidate_id": kept, "decision": "drop", "reason": "It is an advert."}
+
+        recorded = await ask("record_decisions", window_id=window, decisions=[against])
+        shown = await ask("explain_candidate", window_id=window, candidate_id=kept)
+
+        assert (recorded["unsure"], recorded["drop"]) == (1, 0)
+        reason = shown["candidate"]["opinion"]["untrusted"]["reason"]
+        assert "It is an advert." in reason
+        assert "screening disagrees" in reason
+
+    told(story)

@@ -4,10 +4,12 @@ from hashlib import sha256
 
 import msgspec
 import pytest
+from tests.integration.interfaces.rest.conftest import OpenMill
 from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, numbered, paper, rss, said
 from tests.support.rest_client import RestMill
 
+from feedmill.config import SearchConfig
 from feedmill.model.feed import Feed
 from feedmill.model.job import NewJob
 from feedmill.publish.to_json import entry_wire, feed_wire
@@ -214,12 +216,36 @@ class TestEntries:
             ("since=2025-10-14", ["Hard cheese", "Title 2", "Title 1"]),
             ("until=2025-10-14T00:00:00Z", []),
             ("feed=nobody", []),
+            ("q=cheese+-title", ["Hard cheese"]),
+            ("q=title&order=published", ["Title 2", "Title 1"]),
+            ("q=revised&full_text=1", ["Title 2"]),
         ],
     )
     def test_entries_are_filtered(self, library: RestMill, query: str, titles: list[str]) -> None:
         found = library.ask(f"/entries?{query}").json["items"]
 
         assert sorted(one["title"] for one in found) == sorted(titles)
+
+    def test_search_marks_what_it_found_in_plain_text(self, library: RestMill) -> None:
+        (found,) = library.ask("/entries?q=chee*").json["items"]
+
+        assert found["highlight"]["title"] == [
+            {"text": "Hard ", "match": False},
+            {"text": "cheese", "match": True},
+        ]
+        assert "highlight" not in library.ask("/entries").json["items"][0]
+
+    @pytest.mark.parametrize("query", ["q=", "q=-x", "order=relevance", "q=x&direction=asc"])
+    def test_search_without_meaning_is_a_bad_parameter(self, library: RestMill, query: str) -> None:
+        answer = library.ask(f"/entries?{query}")
+
+        assert answer.status == 400
+        assert answer.json["type"].endswith("bad-parameter")
+
+    def test_search_that_is_off_is_refused(self, open_mill: OpenMill) -> None:
+        answer = open_mill(search=SearchConfig(enabled=False)).ask("/entries?q=x")
+
+        assert (answer.status, answer.problem) == (409, "search-off")
 
     def test_several_feeds_can_be_asked_for_at_once(self, mill: RestMill) -> None:
         async def put_up(stage: Stage) -> list[Feed]:
@@ -270,6 +296,8 @@ class TestEntries:
         fetch = library.ask(f"/raw/{fetch_id}/headers").json
 
         assert sha256(raw.body).hexdigest() == fetch["body_sha256"]
+        key = f"sha256:{fetch['body_sha256']}"
+        assert fetch["body_ref"] == {"storage": "localfs", "key": key}
         assert raw.headers["content-type"] == "application/octet-stream"
         assert raw.headers["content-disposition"] == f'attachment; filename="{fetch_id}.bin"'
         assert raw.headers["x-content-type-options"] == "nosniff"

@@ -1,0 +1,1 @@
+"""Export files: one module per format."""

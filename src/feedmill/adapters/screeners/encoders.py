@@ -1,0 +1,199 @@
+"""Sentence encoders: ONNX models on this machine's CPU, and an OpenAI-compatible embeddings endpoint.
+
+`use-m` (USE-multilingual-v3, int8) is installed by `feedmill models install`. Any other ONNX sentence encoder is
+given by path or URL with its hash: one that reads text itself (tensor of strings), or one that reads
+tokens, with its `tokenizer.json` beside it.
+"""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+import numpy as np
+
+from feedmill.config import ScreenConfig
+from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.errors import MissingExtraError, ScreenerError
+from feedmill.model.base import Value
+from feedmill.model.fetch import FetchLimits, Post
+
+Matrix = np.ndarray[Any, np.dtype[np.float32]]
+
+_BATCH: Final = 16
+_MAX_TOKENS: Final = 256
+_ENDPOINT_BATCH: Final = 64
+_ANSWER_BYTES: Final = 32 * 1024 * 1024
+
+
+class Encoder(Protocol):
+    """Makes vectors of texts; `id` names the exact model, `languages` what it reads (empty: all)."""
+
+    id: str
+    languages: frozenset[str]
+
+    async def encode(self, passages: Sequence[str]) -> Matrix: ...
+    async def close(self) -> None: ...
+
+
+class OnnxEncoder:
+    """An ONNX model; loaded on first use. The file's hash was checked before."""
+
+    def __init__(self, model_id: str, path: Path, languages: frozenset[str], threads: int) -> None:
+        self._runtime, self._operators = _runtime()
+        self.id, self.languages = model_id, languages
+        self._path, self._threads = path, threads or os.cpu_count() or 1
+        self._session: Any = None
+        self._tokenizer: Any = None
+
+    async def encode(self, passages: Sequence[str]) -> Matrix:
+        """One row for each passage."""
+        if self._session is None:
+            self._session = await asyncio.to_thread(self._load)
+        return await asyncio.to_thread(self._encode, passages)
+
+    async def close(self) -> None:
+        """Give the model's memory back."""
+        self._session = None
+
+    def _encode(self, passages: Sequence[str]) -> Matrix:
+        # Texts of one length together: a batch costs as much as its longest text.
+        order = sorted(range(len(passages)), key=lambda at: len(passages[at]))
+        batches = [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]
+        # Batches side by side: the runtime's own threads burn twice the CPU for the same work.
+        with ThreadPoolExecutor(self._threads) as pool:
+            found = list(pool.map(lambda some: self._run([passages[at] for at in some]), batches))
+        rows: Matrix = np.concatenate(found)
+        matrix = np.empty_like(rows)
+        matrix[order] = rows
+        return matrix
+
+    def _run(self, batch: Sequence[str]) -> Matrix:
+        inputs = self._session.get_inputs()
+        if inputs[0].type == "tensor(string)":
+            out: Matrix = self._session.run(None, {inputs[0].name: list(batch)})[0]
+            return out
+        tokens = self._tokenizer.encode_batch(list(batch))
+        mask = np.array([one.attention_mask for one in tokens], dtype=np.int64)
+        given = {
+            "input_ids": np.array([one.ids for one in tokens], dtype=np.int64),
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(mask),
+        }
+        names = {one.name for one in inputs}
+        out = self._session.run(None, {name: given[name] for name in given if name in names})[0]
+        if out.ndim == 2:
+            return out
+        weights = mask[:, :, None].astype(np.float32)  # tokens instead of a sentence: their mean
+        pooled: Matrix = (out * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
+        return pooled
+
+    def _load(self) -> Any:  # noqa: ANN401  # onnxruntime has no types
+        options = self._runtime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        options.register_custom_ops_library(self._operators.get_library_path())
+        try:
+            session = self._runtime.InferenceSession(
+                str(self._path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as problem:  # onnxruntime raises types of its own for every fault
+            message = f"{self._path} cannot be loaded: {problem}"
+            raise ScreenerError(message, reason="model-damaged") from problem
+        if session.get_inputs()[0].type != "tensor(string)":
+            self._tokenizer = _tokenizer(self._path.with_name("tokenizer.json"))
+        return session
+
+
+class EndpointEncoder:
+    """Vectors from an OpenAI-compatible endpoint; its requests pass the same guard as every other (D27)."""
+
+    def __init__(self, config: ScreenConfig, fetcher: Fetcher, *, key: str | None) -> None:
+        self.id = f"{config.embeddings_url} {config.embeddings_model}"
+        self.languages = frozenset(config.encoder_languages)
+        self._config, self._fetcher, self._key = config, fetcher, key
+
+    async def encode(self, passages: Sequence[str]) -> Matrix:
+        """One row for each passage; ScreenerError when the endpoint does not answer with vectors."""
+        parts = [
+            await self._ask(passages[start : start + _ENDPOINT_BATCH])
+            for start in range(0, len(passages), _ENDPOINT_BATCH)
+        ]
+        matrix: Matrix = np.concatenate(parts)
+        return matrix
+
+    async def close(self) -> None:
+        """Nothing is held; the fetcher belongs to the caller."""
+
+    async def _ask(self, passages: Sequence[str]) -> Matrix:
+        headers = [("Content-Type", "application/json")]
+        if self._key:
+            headers.append(("Authorization", f"Bearer {self._key}"))
+        body = {"model": self._config.embeddings_model, "input": list(passages)}
+        response = await self._fetcher.post(
+            Post(
+                url=f"{(self._config.embeddings_url or '').rstrip('/')}/embeddings",
+                headers=tuple(headers),
+                body=msgspec.json.encode(body),
+                limits=FetchLimits(
+                    timeout_ms=self._config.llm_timeout_ms,
+                    max_redirects=0,
+                    max_body_bytes=_ANSWER_BYTES,
+                    max_wire_bytes=_ANSWER_BYTES,
+                    max_header_bytes=65_536,
+                    min_bytes_per_sec=0,  # a model thinks before it answers
+                    min_throughput_window_sec=10,
+                ),
+            )
+        )
+        try:
+            answer = msgspec.json.decode(response.body, type=_Answer)
+            rows = [one.embedding for one in sorted(answer.data, key=lambda one: one.index)]
+            matrix: Matrix = np.array(rows, dtype=np.float32)
+        except (msgspec.DecodeError, ValueError) as problem:
+            raise _no_vectors(response.status, response.error or str(problem)) from None
+        if matrix.ndim != 2 or len(matrix) != len(passages):
+            raise _no_vectors(response.status, str(len(rows)))
+        return matrix
+
+
+class _Row(Value):
+    embedding: list[float]
+    index: int = 0
+
+
+class _Answer(Value):
+    data: list[_Row]
+
+
+def _runtime() -> tuple[Any, Any]:
+    try:
+        return import_module("onnxruntime"), import_module("onnxruntime_extensions")
+    except ImportError as problem:
+        extra, part = "semantic", "embedding-based screening"
+        raise MissingExtraError(extra, part) from problem
+
+
+def _no_vectors(status: int | None, detail: str) -> ScreenerError:
+    message = f"the embeddings endpoint gave no vectors (status {status}: {detail[:200]})"
+    return ScreenerError(message, reason="embeddings-unavailable")
+
+
+def _tokenizer(path: Path) -> Any:  # noqa: ANN401  # tokenizers has no types
+    try:
+        tokenizers: Any = import_module("tokenizers")  # only for models that read tokens
+    except ImportError as problem:
+        message = "this model reads tokens: install the package tokenizers"
+        raise ScreenerError(message, reason="missing-extra") from problem
+    if not path.is_file():
+        message = f"this model reads tokens: {path} is missing"
+        raise ScreenerError(message, reason="model-missing")
+    made = tokenizers.Tokenizer.from_file(str(path))
+    made.enable_truncation(_MAX_TOKENS)
+    made.enable_padding()
+    return made

@@ -1,0 +1,81 @@
+"""`feedmill clusters`: list stories that several feeds tell."""
+# Tested in tests/integration/interfaces/cli/commands/entries/test_clusters.py
+
+import click
+
+from feedmill.engine.service import clusters as engine
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.feed_switches import switch_feeds
+from feedmill.interfaces.cli.lists import show_pages
+from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.output import show_json, show_table
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.publish.shapes import ClusterDetail, ClusterShape, FeedChange
+
+
+@click.command()
+@click.argument("cluster", required=False)
+@click.option(
+    "--min-feeds",
+    type=click.IntRange(min=2),
+    default=2,
+    show_default=True,
+    help="Only stories that so many feeds tell.",
+)
+@click.option("--enable", multiple=True, metavar="FEED", help="Compare a feed; repeatable.")
+@click.option("--disable", multiple=True, metavar="FEED", help="Compare it no more; repeatable.")
+@list_options(50)
+def clusters(
+    *, cluster: str | None, min_feeds: int, enable: tuple[str, ...], disable: tuple[str, ...]
+) -> None:
+    """List stories that several feeds tell, the one that grew last first; or show one with its entries.
+
+    Off by default: set FEEDMILL_CLUSTERS_ENABLED=true. Nothing is deleted or hidden by it;
+    `feedmill entries --clusters` lists each story once. --enable and --disable decide for single feeds, whatever
+    their tags say, from their next entries on.
+
+    \b
+    Examples:
+      feedmill clusters
+      feedmill clusters --min-feeds 5 --json
+      feedmill clusters c1742
+      feedmill clusters --disable https://example.com/comments
+    """
+    for names, wanted in ((enable, True), (disable, False)):
+        if names:
+            change = FeedChange(clusters=wanted)
+            switch_feeds(names, change, ("clusters",), what="clusters")
+    if enable or disable:
+        return
+
+    if cluster is not None:
+        found = with_services(lambda services: engine.get_cluster(cluster, services))
+        show_json(found) if is_json() else _show_members(found)
+        return
+    show_pages(
+        lambda services, after, limit: engine.list_clusters(
+            services, min_feeds=min_feeds, cursor=after, limit=limit
+        ),
+        ("cluster", "feeds", "grew", "title"),
+        _row,
+        empty="no story is carried by several feeds; FEEDMILL_CLUSTERS_ENABLED=true finds them",
+    )
+
+
+def _row(one: ClusterShape) -> tuple[str, ...]:
+    return (one.cluster_id, str(one.feeds), f"{one.updated_at:%Y-%m-%d %H:%M}", one.title or "-")
+
+
+def _show_members(found: ClusterDetail) -> None:
+    rows = [
+        (
+            "*" if one.representative else "",
+            f"{one.first_seen:%Y-%m-%d %H:%M}",
+            one.feed_title or one.feed_id,
+            one.title or "-",
+            ", ".join(one.evidence),
+            one.entry_uid,
+        )
+        for one in found.members
+    ]
+    show_table(("", "first seen", "feed", "title", "evidence", "entry_uid"), rows)

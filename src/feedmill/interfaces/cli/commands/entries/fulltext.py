@@ -1,0 +1,201 @@
+"""`feedmill fulltext`: fetch, extract and show the texts of the web pages of entries."""
+# Tested in tests/integration/interfaces/cli/commands/entries/test_fulltext.py
+
+import re
+from typing import Final
+
+import click
+from msgspec.structs import replace
+
+from feedmill.app.settings import owner_name
+from feedmill.engine.jobs.fulltext import KIND
+from feedmill.engine.jobs.runner import run_due_jobs
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
+from feedmill.engine.service import full_texts
+from feedmill.engine.service.feed_lookup import resolve_feed, resolve_feeds
+from feedmill.errors import NotFoundError, UsageError, extra_hint
+from feedmill.interfaces.cli.exit import exit_with_error, is_json
+from feedmill.interfaces.cli.feed_switches import switch_feeds
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_count, shorten, show_json, show_result
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.model.full_text import FullText
+from feedmill.normalise.text import clean_text
+from feedmill.publish.shapes import FeedChange
+
+_BLOCK_END: Final = re.compile(
+    r"</(?:p|h[1-6]|li|div|blockquote|pre|tr|figcaption)>|<br\b[^>]{0,9}>"
+)
+_SHOWN = ("full_text", "full_text_selector")
+_FEEDS = click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
+
+
+@click.group()
+def fulltext() -> None:
+    """Fetch the web pages of entries and extract their full text; opt in per feed or tag.
+
+    \b
+    Examples:
+      feedmill fulltext enable https://example.com/feed
+      feedmill fulltext enable https://example.com/feed --selector "article .body"
+      feedmill fulltext fetch https://example.com/feed --limit 5
+      feedmill fulltext show ENTRY
+      feedmill fulltext replay --all
+    """
+
+
+@fulltext.command("enable")
+@_FEEDS
+@click.option("--selector", metavar="CSS|XPATH", help="Where the text is in a page of this feed.")
+@json_option
+def enable_command(feeds: tuple[str, ...], *, selector: str | None) -> None:
+    """Fetch the pages of new entries of feeds from now on.
+
+    A selector says where the text is; an XPath begins with / or (. Without one it is found by its look.
+    """
+    _check_selector(selector)
+    change = FeedChange(full_text=True, full_text_selector=selector)
+    switch_feeds(feeds, change, _SHOWN, what="full texts")
+
+
+@fulltext.command("disable")
+@_FEEDS
+@json_option
+def disable_command(feeds: tuple[str, ...]) -> None:
+    """Fetch no more pages of feeds, whatever their tags say; stored full texts stay."""
+    change = FeedChange(full_text=False)
+    switch_feeds(feeds, change, _SHOWN, what="full texts")
+
+
+@fulltext.command("fetch")
+@click.argument("what", nargs=-1, required=True, metavar="ENTRY|FEED...")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="Newest entries of each feed.",
+)
+@json_option
+def fetch_command(what: tuple[str, ...], *, limit: int) -> None:
+    """Fetch the pages of entries, or of the newest entries of feeds, now; politely.
+
+    What has to wait for its host is left to the queue (`feedmill jobs`).
+    """
+
+    async def action(services: Services) -> list[FullText | str]:
+        uids: list[str] = []
+        for name in what:
+            entry = await services.store.entry(name)
+            if entry is not None:
+                uids += await full_texts.queue_pages(services, entry_uids=(entry.entry_uid,))
+            else:
+                feed = await resolve_feed(name, services)
+                uids += await full_texts.queue_pages(services, feed_id=feed.id, limit=limit)
+        began = services.clock.now()
+        await run_due_jobs(services, Lifecycle(owner_name()), kinds=(KIND,))
+        found = [(uid, await services.store.full_text(uid)) for uid in uids]
+        return [one if one and one.extracted_at >= began else uid for uid, one in found]
+
+    results = with_services(action)
+    if is_json():
+        items = [
+            {"entry_uid": one, "state": "queued"} if isinstance(one, str) else one
+            for one in results
+        ]
+        show_json({"items": items, "next": None})
+        return
+    for one in results:
+        click.echo(f"queued     {one}" if isinstance(one, str) else _line(one))
+
+
+@fulltext.command("replay")
+@click.argument("feeds", nargs=-1, metavar="[FEED]...")
+@click.option("--all", "everything", is_flag=True, help="Every feed.")
+@click.option("--force", is_flag=True, help="Also pages that today's extractor has read.")
+@json_option
+def replay_command(feeds: tuple[str, ...], *, everything: bool, force: bool) -> None:
+    """Extract stored pages again, with today's extractor and selectors; nothing is fetched."""
+    if not feeds and not everything:
+        message = "name feeds or pass --all"
+        raise click.UsageError(message)
+
+    async def action(services: Services) -> full_texts.Replayed:
+        version = extractor_version()
+        named = [feed.id for feed in await resolve_feeds(feeds, services)]
+        chosen: list[str | None] = [None] if everything else [*named]
+        done = full_texts.Replayed()
+        for feed_id in chosen:
+            one = await full_texts.replay_pages(
+                services, version, feed_id=feed_id, everything=force
+            )
+            sums = {
+                name: getattr(done, name) + getattr(one, name) for name in one.__struct_fields__
+            }
+            done = replace(done, **sums)
+        return done
+
+    done = with_services(action)
+    words = f"{format_count(done.pages, 'page')} extracted again, {done.changed} changed"
+    words += f"; {done.current} were current, {done.missing} are not kept any more"
+    show_result(done, words)
+
+
+@fulltext.command("show")
+@click.argument("entry", metavar="ENTRY")
+@click.option("--html", "as_html", is_flag=True, help="Print the sanitised HTML.")
+@json_option
+def show_command(entry: str, *, as_html: bool) -> None:
+    """Show the full text of an entry, or why it has none."""
+    found = with_services(lambda services: full_texts.get_full_text(entry, services))
+    if is_json():
+        show_json(found)
+        return
+    click.echo(_line(found))
+    if found.html is not None:
+        click.echo()
+        click.echo(found.html if as_html else _paragraphs(found.html))
+
+
+def extractor_version() -> str:
+    """The version of the extractor that is installed; NotFoundError without one."""
+    try:
+        from feedmill.extract.page import VERSION  # noqa: PLC0415  # an extra
+    except ImportError:
+        message = "the extractor is not installed"
+        raise NotFoundError(message, extra_hint("fulltext")) from None
+    return VERSION
+
+
+def _check_selector(selector: str | None) -> None:
+    """Exit with 2 when the selector is none; unchecked where the extractor is not installed."""
+    if selector is None:
+        return
+    try:
+        from feedmill.extract.selector import compile_selector  # noqa: PLC0415  # an extra
+
+        compile_selector(selector)
+    except ImportError:
+        return
+    except UsageError as problem:
+        exit_with_error("bad-selector", str(problem), status=2)
+
+
+def _paragraphs(html: str) -> str:
+    """The text of sanitised HTML, one paragraph to a line."""
+    pieces = (clean_text(piece) for piece in _BLOCK_END.split(html))
+    return "\n\n".join(piece for piece in pieces if piece)
+
+
+def _line(found: FullText) -> str:
+    if found.state == "failed":
+        return f"{found.reason:<11}{found.url}  {shorten(found.detail, 100)}".rstrip()
+    facts = [
+        f"{found.words} words",
+        found.language,
+        found.author,
+        "paywalled" if found.paywalled else None,
+    ]
+    about = ", ".join(one for one in facts if one)
+    return f"extracted  {shorten(found.title or found.url, 80)}  ({shorten(about, 120)})"

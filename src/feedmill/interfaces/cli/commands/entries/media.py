@@ -1,0 +1,218 @@
+"""`feedmill media`: download, list, read, retry and prune the files of entries."""
+# Tested in tests/integration/interfaces/cli/commands/entries/test_media.py
+
+from pathlib import Path
+
+import click
+from msgspec import UNSET
+
+from feedmill.app.settings import owner_name
+from feedmill.engine.jobs.media import KINDS
+from feedmill.engine.jobs.runner import run_due_jobs
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.services import Services
+from feedmill.engine.service import media as engine
+from feedmill.engine.service.feed_lookup import resolve_feed, resolve_feeds
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.feed_switches import switch_feeds
+from feedmill.interfaces.cli.lists import show_pages
+from feedmill.interfaces.cli.options import json_option, list_options, parse_duration
+from feedmill.interfaces.cli.output import (
+    format_bytes,
+    format_count,
+    shorten,
+    show_json,
+    show_list,
+    show_result,
+    show_table,
+)
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.model.media import MEDIA_STATES, MediaItem
+from feedmill.publish.shapes import FeedChange, MediaPage
+
+_SHOWN = ("media", "media_types", "media_newest", "media_max_bytes")
+_FEEDS = click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
+_MEDIA = click.argument("media_ids", nargs=-1, required=True, metavar="MEDIA...")
+_MB = 1024 * 1024
+
+
+@click.group()
+def media() -> None:
+    """Download the files of entries, such as podcast episodes; opt in per feed or tag.
+
+    \b
+    Examples:
+      feedmill media enable https://example.com/podcast --newest 5
+      feedmill media list --state stored
+      feedmill media get 8c0f1d --out episode.mp3
+      feedmill media retry 8c0f1d
+      feedmill media prune --older-than 90d
+    """
+
+
+@media.command("enable")
+@_FEEDS
+@click.option("--type", "types", multiple=True, metavar="TYPE", help="Such as audio/*; repeatable.")
+@click.option("--newest", type=click.IntRange(min=0), help="Entries whose files are kept; 0: all.")
+@click.option("--max-mb", type=click.IntRange(min=1), help="Largest file, in MiB.")
+@json_option
+def enable_command(
+    feeds: tuple[str, ...], *, types: tuple[str, ...], newest: int | None, max_mb: int | None
+) -> None:
+    """Download the files of the newest entries of feeds, from now on.
+
+    The first --type is preferred where an entry has several versions of its file.
+    """
+    change = FeedChange(
+        media=True,
+        media_types=types or UNSET,
+        media_newest=UNSET if newest is None else newest,
+        media_max_bytes=UNSET if max_mb is None else max_mb * _MB,
+    )
+    switch_feeds(feeds, change, _SHOWN, what="media")
+
+
+@media.command("disable")
+@_FEEDS
+@json_option
+def disable_command(feeds: tuple[str, ...]) -> None:
+    """Download no more files of feeds, whatever their tags say; stored files stay."""
+    change = FeedChange(media=False)
+    switch_feeds(feeds, change, _SHOWN, what="media")
+
+
+@media.command("fetch")
+@_FEEDS
+@json_option
+def fetch_command(feeds: tuple[str, ...]) -> None:
+    """Download the files of feeds now, as their rules say.
+
+    What has to wait for its host is left to the queue (`feedmill jobs`).
+    """
+
+    async def action(services: Services) -> list[MediaItem]:
+        chosen = await resolve_feeds(feeds, services)
+        for feed in chosen:
+            await engine.select_media(feed.id, services)
+        await run_due_jobs(services, Lifecycle(owner_name()), kinds=KINDS)
+        return [
+            one
+            for feed in chosen
+            for one in (await engine.list_media(services, feed_id=feed.id, limit=1000)).items
+        ]
+
+    found = with_services(action)
+    show_list(found, _HEAD, [_row(one) for one in found], empty=_NONE)
+
+
+@media.command("list")
+@click.option("--feed", metavar="FEED", help="Only files of this feed.")
+@click.option("--entry", metavar="ENTRY", help="Only files of this entry.")
+@click.option("--state", type=click.Choice(MEDIA_STATES), help="Only files in this state.")
+@list_options(50)
+def list_command(*, feed: str | None, entry: str | None, state: str | None) -> None:
+    """List files of entries, newest first, with their progress."""
+
+    async def find(services: Services, after: str | None, limit: int) -> MediaPage:
+        feed_id = (await resolve_feed(feed, services)).id if feed else None
+        return await engine.list_media(
+            services, feed_id=feed_id, entry_uid=entry, state=state, cursor=after, limit=limit
+        )
+
+    show_pages(find, _HEAD, _row, empty=_NONE)
+
+
+@media.command("get")
+@click.argument("media_id", metavar="MEDIA")
+@click.option("--out", metavar="FILE", help="Where to write it; - is standard output.")
+@json_option
+def get_command(media_id: str, *, out: str | None) -> None:
+    """Show one file; with --out, write its bytes.
+
+    \b
+    Examples:
+      feedmill media get 8c0f1d
+      feedmill media get 8c0f1d --out episode.mp3
+    """
+
+    async def action(services: Services) -> MediaItem:
+        if out is None:
+            return await engine.get_media(media_id, services)
+        found = await engine.stored_media(media_id, services)
+        with click.open_file(out, "wb") as file:
+            async for piece in engine.read_media(found, services):
+                file.write(piece)
+        return found
+
+    found = with_services(action)
+    if out == "-":
+        return
+    if is_json():
+        show_json(found)
+    elif out is not None:
+        click.echo(f"{format_bytes(found.size_bytes or 0)} written to {Path(out)}")
+    else:
+        show_table(_HEAD, [_row(found)], wrap=True)
+
+
+@media.command("retry")
+@_MEDIA
+@json_option
+def retry_command(media_ids: tuple[str, ...]) -> None:
+    """Queue downloads again that failed or were pruned."""
+
+    async def action(services: Services) -> list[MediaItem]:
+        return [await engine.retry_media(one, services) for one in media_ids]
+
+    done = with_services(action)
+    words = f"{format_count(len(done), 'download')} queued again"
+    show_result({"items": done, "next": None}, words)
+
+
+@media.command("prune")
+@click.argument("media_ids", nargs=-1, metavar="[MEDIA]...")
+@click.option("--feed", metavar="FEED", help="Files of this feed.")
+@click.option("--older-than", metavar="SPAN", help="Files of older entries, as 90d.")
+@json_option
+def prune_command(media_ids: tuple[str, ...], *, feed: str | None, older_than: str | None) -> None:
+    """Delete stored files; the entries stay.
+
+    Without arguments: what the rules keep no longer, and what is left over of downloads.
+    """
+    age = None if older_than is None else parse_duration(older_than)
+
+    async def action(services: Services) -> engine.Pruned:
+        feed_id = (await resolve_feed(feed, services)).id if feed else None
+        before = None if age is None else services.clock.now() - age
+        return await engine.prune_media(
+            services, media_ids=media_ids, feed_id=feed_id, before=before
+        )
+
+    done = with_services(action)
+    words = f"{format_count(done.pruned, 'file')} pruned, {done.files} deleted from the store"
+    show_result(done, words)
+
+
+_NONE = "no media files; to download those of a feed: feedmill media enable FEED"
+_HEAD = ("media", "state", "size", "type", "name or address", "reason")
+
+
+def _row(one: MediaItem) -> tuple[str, ...]:
+    why = f"{one.reason}: {one.detail}" if one.reason and one.detail else one.reason or "-"
+    return (
+        one.media_id,
+        one.state,
+        _size(one),
+        one.media_type or one.type or "-",
+        shorten(one.path or one.url, 100),
+        shorten(why, 80),
+    )
+
+
+def _size(one: MediaItem) -> str:
+    if one.size_bytes is not None:
+        return format_bytes(one.size_bytes)
+    if one.received_bytes:
+        total = f" of {format_bytes(one.length)}" if one.length else ""
+        return f"{format_bytes(one.received_bytes)}{total}"
+    return "-"

@@ -1,0 +1,241 @@
+"""`feedmill replay`: parse stored raw documents again."""
+# Tested in tests/integration/interfaces/cli/
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+
+from feedmill.engine.poll.replay import Replayed
+from feedmill.engine.poll.replay import replay as replay_feed
+from feedmill.engine.poll.replay_history import (
+    KINDS,
+    FeedHistory,
+    FeedReading,
+    against_reading,
+    against_store,
+    read_history,
+)
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import all_feeds, iterate_feeds, resolve_feeds
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import json_option, parse_time
+from feedmill.interfaces.cli.output import progress, shorten, show_json, show_json_line
+from feedmill.interfaces.cli.replay_files import LineFile
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.model.feed import Feed
+
+_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+_SHOWN: Final = 10  # differences of one feed that are printed
+
+
+class _History(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a replay over history."""
+
+    since: datetime | None
+    until: datetime | None
+    record: Path | None
+    against: Path | None
+    resume: Path | None
+    gate: bool
+    allow: tuple[str, ...]
+
+
+@click.command()
+@click.argument("feeds", nargs=-1, metavar="[FEED]...")
+@click.option("--all", "everything", is_flag=True, help="Every feed.")
+@click.option("--write", is_flag=True, help="Commit the differences instead of showing them.")
+@click.option("--history", is_flag=True, help="Every stored document, not only the last one.")
+@click.option("--since", type=parse_time, metavar="TIME", help="Documents of this time or later.")
+@click.option("--until", type=parse_time, metavar="TIME", help="Documents before this time.")
+@click.option(
+    "--record", type=_FILE, help="Write what this version reads to a file, for --against."
+)
+@click.option("--against", type=_FILE, help="Compare with what another version recorded.")
+@click.option("--resume", type=_FILE, help="Keep results in a file; go on where a run was stopped.")
+@click.option("--gate", is_flag=True, help="Exit 1 when anything differs but what --allow names.")
+@click.option(
+    "--allow",
+    type=click.Choice(KINDS),
+    multiple=True,
+    help="A kind of difference that --gate lets pass; repeatable.",
+)
+@json_option
+def replay(
+    feeds: tuple[str, ...],
+    *,
+    everything: bool,
+    write: bool,
+    history: bool,
+    **options: Any,  # noqa: ANN401  # as click parsed them: see _History
+) -> None:
+    """Parse stored raw documents again with the current parser and show what would change.
+
+    Without --write nothing is written. --since, --until, --record, --against, --resume and --gate read the whole
+    history of a feed, the oldest document first.
+
+    \b
+    Examples:
+      feedmill replay --all
+      feedmill replay --all --history --gate --allow content
+      feedmill replay --all --record old.ndjson       (with the old version)
+      feedmill replay --all --against old.ndjson      (with the new one)
+    """
+    if not feeds and not everything:
+        message = "name feeds or pass --all"
+        raise click.UsageError(message)
+    asked = _History(**options)
+    if not (history or any(options.values())):
+        _replay_last(feeds, everything=everything, write=write)
+        return
+    if write or (asked.record and (asked.against or asked.gate)):
+        message = "a replay over history only reads: leave out --write, and give --record alone"
+        raise click.UsageError(message)
+    names = None if everything else feeds
+    if asked.record is not None:
+        _record(names, asked)
+        return
+    different = _compare(names, asked)
+    if asked.gate and any(different[kind] for kind in KINDS if kind not in asked.allow):
+        click.get_current_context().exit(1)
+
+
+def _record(names: tuple[str, ...] | None, asked: _History) -> None:
+    assert asked.record is not None
+    file = LineFile(asked.record, FeedReading)
+
+    async def action(services: Services) -> Counter[str]:
+        done = Counter[str]()
+        with progress(None, "reading") as step:
+            async for feed in _chosen(names, services):
+                if feed.id in file:
+                    done["recorded_before"] += 1
+                else:
+                    reading = await read_history(feed, services, asked.since, asked.until)
+                    file.append(reading)
+                    done += Counter(
+                        feeds=1, documents=reading.documents, entries=len(reading.entries)
+                    )
+                step()
+        return done
+
+    done = with_services(action)
+    if is_json():
+        show_json(dict(done))
+        return
+    before = f"; {done['recorded_before']} were recorded before" if done["recorded_before"] else ""
+    click.echo(
+        f"{done['feeds']} feeds recorded: {done['documents']} documents,"
+        f" {done['entries']} entries{before}"
+    )
+
+
+def _compare(names: tuple[str, ...] | None, asked: _History) -> Counter[str]:
+    recorded = LineFile(asked.against, FeedReading, must_exist=True) if asked.against else None
+    results = LineFile(asked.resume, FeedHistory) if asked.resume else None
+    show: Callable[[FeedHistory], None] = show_json_line if is_json() else _say_history
+    totals = Counter[str]()
+    for one in results.lines() if results else ():
+        _add(totals, one)
+
+    async def action(services: Services) -> None:
+        with progress(None, "reading") as step:
+            async for feed in _chosen(names, services):
+                if results is None or feed.id not in results:
+                    one = await _compared(feed, services, asked, recorded)
+                    _add(totals, one)
+                    show(one)
+                    if results is not None:
+                        results.append(one)
+                step()
+
+    with_services(action)
+    if is_json():
+        show_json_line({"total": dict(totals)})
+        return totals
+    kinds = ", ".join(f"{totals[kind]} {kind}" for kind in KINDS if totals[kind]) or "no difference"
+    click.echo(
+        f"{totals['feeds']} feeds, {totals['documents']} documents,"
+        f" {totals['read_entries']} entries: {kinds}"
+    )
+    if totals["missing"]:
+        click.echo(f"{totals['missing']} documents are not kept any more")
+    return totals
+
+
+async def _compared(
+    feed: Feed, services: Services, asked: _History, recorded: LineFile[FeedReading] | None
+) -> FeedHistory:
+    reading = await read_history(feed, services, asked.since, asked.until)
+    if recorded is None:
+        return await against_store(reading, services, is_recent=asked.until is None)
+    return against_reading(reading, recorded.read(feed.id) or _nothing(feed))
+
+
+def _nothing(feed: Feed) -> FeedReading:
+    return FeedReading(feed_id=feed.id, reader="nothing recorded")
+
+
+async def _chosen(names: tuple[str, ...] | None, services: Services) -> AsyncIterator[Feed]:
+    if names is None:
+        async for feed in iterate_feeds(services):
+            yield feed
+    else:
+        for feed in await resolve_feeds(names, services):
+            yield feed
+
+
+def _add(totals: Counter[str], one: FeedHistory) -> None:
+    totals += Counter(
+        feeds=1, documents=one.documents, missing=one.missing, read_entries=one.entries
+    )
+    totals.update(difference.kind for difference in one.differences)
+
+
+def _say_history(one: FeedHistory) -> None:
+    if one.differences:
+        click.echo(f"{one.feed_id}  {len(one.differences)} differ from {one.before}")
+    for difference in one.differences[:_SHOWN]:
+        what = ", ".join(difference.changed)
+        name = shorten(difference.title or difference.subject, 60)
+        click.echo(f"  {difference.kind:<12}{what:<30}{name}")
+    if len(one.differences) > _SHOWN:
+        click.echo(f"  and {len(one.differences) - _SHOWN} more")
+
+
+def _replay_last(feeds: tuple[str, ...], *, everything: bool, write: bool) -> None:
+    async def action(services: Services) -> list[Replayed]:
+        chosen = await (all_feeds(services) if everything else resolve_feeds(feeds, services))
+        results = []
+        with progress(len(chosen), "parsing") as step:
+            for feed in chosen:
+                results.append(await replay_feed(feed, services, write=write))
+                step()
+        return results
+
+    results = with_services(action)
+    if is_json():
+        show_json({"items": results, "next": None})
+        return
+    for one in results:
+        _say_replayed(one)
+    total = sum(len(one.differences) for one in results)
+    same = sum(one.unchanged for one in results)
+    read = sum(one.outcome == "read" for one in results)
+    click.echo(f"{read} documents parsed again: {total} entries differ, {same} are unchanged")
+    if read < len(results):
+        click.echo(f"{len(results) - read} feeds have no readable document")
+    if total and not write:
+        click.echo("nothing was written; pass --write to commit")
+
+
+def _say_replayed(one: Replayed) -> None:
+    if one.differences:
+        click.echo(f"{one.feed_id}  {len(one.differences)} differ")
+    for difference in one.differences:
+        what = ", ".join(difference.changed) or "new"
+        click.echo(f"  {difference.kind:<9}{what:<30}{shorten(difference.title or '', 80)}")

@@ -1,0 +1,73 @@
+"""`feedmill backfill`: read the archive of a feed."""
+# Tested in tests/integration/interfaces/cli/commands/feeds/test_backfill.py
+
+import click
+
+from feedmill.engine.run.services import Services
+from feedmill.engine.service import backfill as engine
+from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_result
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.publish.shapes import BackfillShape
+
+_WHY = {
+    "no-link": "its document names no older page",
+    "nothing-new": "a page held only entries that are stored already",
+    "loop": "a page led back to one that was read",
+    "page-limit": "the limit of pages was reached; continue with a larger --pages",
+    "other-host": "the older page is on another host",
+    "not-found": "the next page is not there",
+    "not-a-feed": "a page was not a feed",
+    "robots": "robots.txt forbids the pages",
+    "never-polled": "the feed has not been polled yet; run `feedmill sync` first",
+}
+
+
+@click.command()
+@click.argument("feed")
+@click.option("--pages", type=click.IntRange(min=1), metavar="N", help="Read at most N pages.")
+@click.option("--dry-run", is_flag=True, help="Only say where the walk would begin.")
+@click.option("--status", "status_only", is_flag=True, help="Only say how far the walk has come.")
+@click.option("--cancel", is_flag=True, help="End the walk; stored entries stay.")
+@json_option
+def backfill(
+    feed: str, *, pages: int | None, dry_run: bool, status_only: bool, cancel: bool
+) -> None:
+    """Read the archive of a feed, page by page (RFC 5005, JSON Feed, WordPress).
+
+    The walk is a background job: `feedmill run`, `worker` or `serve` reads one page at a time, at the
+    pace of the host and after its due feeds. Entries from an archive are marked, change no schedule
+    and are kept when retention deletes old entries.
+
+    \b
+    Examples:
+      feedmill backfill https://example.com/feed --dry-run
+      feedmill backfill https://example.com/feed --pages 20
+      feedmill backfill https://example.com/feed --status
+    """
+
+    async def action(services: Services) -> BackfillShape:
+        found = await resolve_feed(feed, services)
+        if cancel:
+            return await engine.cancel_backfill(found, services)
+        if dry_run:
+            return await engine.plan_backfill(found, services)
+        if status_only:
+            return await engine.backfill_status(found, services)
+        return await engine.start_backfill(found, services, pages=pages)
+
+    found = with_services(action)
+    show_result(found, describe_backfill(found))
+
+
+def describe_backfill(found: BackfillShape) -> str:
+    """The state of a walk in one line."""
+    if found.job is None:
+        if found.first_url is not None:
+            return f"would begin with {found.first_url} ({found.kind})"
+        return f"nothing to walk: {_WHY.get(found.reason, found.reason)}"
+    job = found.job
+    done = f"{job.progress.get('pages', 0)} pages, {job.progress.get('entries', 0)} new entries"
+    ended = f": {_WHY.get(job.last_error, job.last_error)}" if job.last_error else ""
+    return f"backfill {job.state} (job {job.id}): {done}{ended}"

@@ -1,0 +1,64 @@
+"""`feedmill discover`: list the feeds that an address leads to, without subscribing."""
+
+import sys
+
+import click
+import msgspec
+
+from feedmill.engine.service import subscriptions
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_count, show_json, show_table, style_text
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.subscribe_addresses import show_choices
+from feedmill.model.canonical import Discovered
+from feedmill.publish.shapes import DiscoverWish
+
+
+@click.command()
+@click.argument("url")
+@click.option(
+    "--budget",
+    type=click.IntRange(0, 100),
+    metavar="N",
+    help="Maximum number of requests of the search [as the settings say: 12].",
+)
+@click.option("--tried", is_flag=True, help="Show every address that was and was not tried.")
+@json_option
+def discover(url: str, *, budget: int | None, tried: bool) -> None:
+    """List the feeds that URL leads to; nothing is stored or subscribed.
+
+    URL may be a page, a feed, an OPML list or a handle. Exits with 1 when no feed is found.
+
+    \b
+    Examples:
+      feedmill discover https://example.com
+      feedmill discover @ada@social.example --json
+      feedmill discover https://example.com/blog --budget 30 --tried
+    """
+
+    found = with_services(
+        lambda services: subscriptions.discover(DiscoverWish(url=url, budget=budget), services)
+    )
+    if is_json():
+        show_json(msgspec.to_builtins(found))
+    else:
+        _show(found, tried=tried)
+    sys.exit(0 if found.feeds else 1)
+
+
+def _show(found: Discovered, *, tried: bool) -> None:
+    if found.feeds:
+        show_choices(found.feeds)
+    for feed in found.feeds:
+        if feed.alternatives:
+            click.echo(f"{feed.url} is {feed.format}, chosen for {feed.chosen_for}; also there as:")
+            click.echo("".join(f"  {url}\n" for url in feed.alternatives), nl=False)
+    if tried:
+        rows = [(one.url, str(one.status or "-"), one.verdict) for one in found.tried]
+        rows += [(url, "-", "not tried") for url in found.untried]
+        show_table(("address", "status", "result"), rows)
+    cost = format_count(found.requests, "request")
+    click.echo(style_text(f"{found.words}; {cost} in all", bold=not found.feeds))
+    if found.untried and not found.feeds:
+        click.echo(f"  {len(found.untried)} addresses were not tried; see them: --tried")

@@ -1,0 +1,159 @@
+"""`feedmill export`: write subscriptions as OPML, or tables as NDJSON, CSV, Parquet, SQLite or WARC."""
+# Tested in tests/integration/interfaces/cli/
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import click
+
+from feedmill.app.exports import STREAMED, export_to_file, write_snapshot
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import all_feeds, resolve_feed
+from feedmill.engine.subscribe.list_formats import Outline, write_opml
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import json_option, parse_time
+from feedmill.interfaces.cli.output import format_count, progress, show_json
+from feedmill.interfaces.cli.run_command import with_services, write_file
+from feedmill.model.addresses import mask_address
+from feedmill.model.export import ExportFilter, ExportFormat, ExportName, ExportPosition
+
+_SNAPSHOT: Final = "snapshot"
+_TABLE_OPTIONS: Final = ("form", "since", "until", "feed", "after", "resume")
+
+
+@click.command()
+@click.argument(
+    "what", type=click.Choice([*get_args(ExportName), _SNAPSHOT]), metavar="[WHAT]", required=False
+)
+@click.option("--output", "--out", "-o", type=click.Path(path_type=Path), help="Write to a file.")
+@click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
+@click.option(
+    "--with-secrets", is_flag=True, help="OPML: write addresses with the tokens that they contain."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(get_args(ExportFormat)),
+    help="Format of a table; default: ndjson.",
+)
+@click.option("--since", type=parse_time, metavar="TIME", help="Rows of this time or later.")
+@click.option("--until", type=parse_time, metavar="TIME", help="Rows before this time.")
+@click.option("--feed", metavar="FEED", help="Only rows of this feed.")
+@click.option("--after", metavar="CURSOR", help="Continue behind the cursor of an earlier export.")
+@click.option("--resume", is_flag=True, help="Continue the file from where its .cursor file ends.")
+@json_option
+def export(
+    what: str | None,
+    output: Path | None,
+    tag: str | None,
+    *,
+    with_secrets: bool,
+    **options: Any,  # noqa: ANN401  # of a table
+) -> None:
+    """Write all subscriptions as OPML 2.0, or a table as NDJSON, CSV, Parquet, SQLite or WARC.
+
+    Without WHAT: subscriptions as OPML, with --json as JSON that `feedmill import` can read. Passwords and headers are
+    not exported. An address with a token in it, as ?token= or ?api_key=, is written with *** instead: a list is passed
+    on. Use --with-secrets for a backup.
+
+    WHAT is entries, articles, fetches, decisions or feeds; --since and --until are about first_seen, scheduled_at or
+    created_at. `snapshot` writes one SQLite file with all of them. WARC is for fetches.
+
+    \b
+    Examples:
+      feedmill export -o feeds.opml
+      feedmill export --with-secrets -o backup.opml
+      feedmill export entries --format csv --since 2026-11-01 --out entries.csv
+      feedmill export entries --out entries.ndjson --resume
+      feedmill export fetches --format warc --feed https://example.com/feed --out feed.warc.gz
+      feedmill export snapshot --out feedmill.db
+    """
+    if what is None:
+        used = [name for name in _TABLE_OPTIONS if options[name]]
+        if used:
+            name = used[0].replace("form", "format")
+            message = f"--{name} is for a table: feedmill export entries --{name} …"
+            raise click.UsageError(message)
+        _export_list(output, tag, with_secrets=with_secrets)
+    elif what == _SNAPSHOT:
+        _export_snapshot(output)
+    else:
+        _export_table(what, output, tag, **options)
+
+
+def _export_table(
+    what: Any,  # noqa: ANN401  # one of the names above
+    output: Path | None,
+    tag: str | None,
+    *,
+    form: Any,  # noqa: ANN401  # one of the formats above
+    since: datetime | None,
+    until: datetime | None,
+    feed: str | None,
+    after: str | None,
+    resume: bool,
+) -> None:
+    form = form or "ndjson"
+    if output is None and (is_json() or resume or form not in STREAMED):
+        message = f"{'--resume' if resume else form if form not in STREAMED else '--json'} needs a file: --out FILE"
+        raise click.UsageError(message)
+
+    async def action(services: Services) -> ExportPosition:
+        feed_id = None if feed is None else (await resolve_feed(feed, services)).id
+        where = ExportFilter(since=since, until=until, feed_id=feed_id, tag=tag)
+        counts = await services.store.counts() if where == ExportFilter() else {}
+        hide = is_json() or output is None
+        with progress(counts.get(what), f"exporting {what}", hide=hide) as step:
+            return await export_to_file(
+                what, form, where, output, services, after=after, resume=resume, step=step
+            )
+
+    done = with_services(action)
+    if is_json():
+        show_json({"rows": done.rows, "cursor": done.cursor, "file": str(output)})
+    elif output is not None:
+        behind = f"; cursor {done.cursor}" if done.cursor else ""
+        click.echo(f"{format_count(done.rows, 'row')} written to {output}{behind}")
+
+
+def _export_snapshot(output: Path | None) -> None:
+    if output is None:
+        message = "a snapshot needs a file: --out FILE"
+        raise click.UsageError(message)
+
+    async def action(services: Services) -> bool:
+        await write_snapshot(output, services)
+        return services.config.store.url is None
+
+    is_copy = with_services(action)
+    if is_json():
+        show_json({"file": str(output), "with_secrets": is_copy})
+        return
+    click.echo(f"snapshot written to {output}")
+    if is_copy:
+        click.echo("it has the passwords and tokens of the store: keep it private", err=True)
+
+
+def _export_list(output: Path | None, tag: str | None, *, with_secrets: bool) -> None:
+    feeds = with_services(lambda services: all_feeds(services, tag))
+    outlines = [
+        Outline(
+            url=f.url if with_secrets else mask_address(f.url),
+            title=f.title,
+            site=f.site_url if with_secrets or not f.site_url else mask_address(f.site_url),
+            tags=f.tags,
+        )
+        for f in feeds
+    ]
+    hidden = sum(outline.url != feed.url for outline, feed in zip(outlines, feeds, strict=True))
+    if hidden:
+        click.echo(f"tokens are hidden in {hidden} addresses; --with-secrets writes them", err=True)
+    if is_json():
+        items = [{"url": o.url, "title": o.title, "tags": o.tags} for o in outlines]
+        show_json({"items": items, "next": None})
+    elif output is None:
+        click.echo(write_opml(outlines), nl=False)
+    else:
+        write_file(output, write_opml(outlines))
+        click.echo(f"{format_count(len(outlines), 'feed')} written to {output}")

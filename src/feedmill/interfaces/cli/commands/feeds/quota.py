@@ -1,0 +1,74 @@
+"""`feedmill quota`: what a feed may bring, what it brought today, and a quota of its own."""
+# Tested in tests/integration/interfaces/cli/commands/feeds/test_quota.py
+
+from typing import Any
+
+import click
+from msgspec import UNSET
+
+from feedmill.engine.documents.quota import own_quota, quota_in_words, use_today
+from feedmill.engine.run.services import Services
+from feedmill.engine.service import queries
+from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json, show_table
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.publish.shapes import FeedChange
+
+
+@click.command()
+@click.argument("feed")
+@click.option(
+    "--times",
+    type=click.FloatRange(0, 1_000_000),
+    metavar="N",
+    help="Give the feed N times the general quotas; 0 lifts them.",
+)
+@click.option("--default", "is_default", is_flag=True, help="Go back to the general quotas.")
+@json_option
+def quota(feed: str, times: float | None, *, is_default: bool) -> None:
+    """Show or change how much a feed may bring at once and in a day.
+
+    \b
+    Examples:
+      feedmill quota https://example.com/feed
+      feedmill quota https://example.com/feed --times 10
+      feedmill quota https://example.com/feed --default
+    """
+    if is_default and times is not None:
+        message = "--times and --default exclude each other"
+        raise click.UsageError(message)
+    wish = None if is_default else UNSET if times is None else times
+
+    async def action(services: Services) -> dict[str, Any]:
+        found = await resolve_feed(feed, services)
+        if wish is not UNSET:
+            await queries.change_feed(found.id, FeedChange(quota=wish), services)
+            found = await resolve_feed(found.id, services)
+        limits = own_quota(found.overrides, services.config.quota)
+        use = use_today(found, services.clock.now())
+        return {
+            "feed_id": found.id,
+            "times": found.overrides.quota,
+            "limits": {name: getattr(limits, name) for name in limits.__struct_fields__},
+            "today": {"entries": use.entries, "bytes": use.bytes},
+            "waiting": use.waiting,
+            "reason": use.reason,
+            "words": list(quota_in_words(found, services.config.quota)),
+        }
+
+    shape = with_services(action)
+    if is_json():
+        show_json(shape)
+        return
+    today = {f"{name}_per_day": f"{count:,}" for name, count in shape["today"].items()}
+    show_table(
+        ("quota", "limit", "today"),
+        [
+            (name, f"{limit:,}" if limit else "none", today.get(name, ""))
+            for name, limit in shape["limits"].items()
+        ],
+    )
+    for sentence in shape["words"]:
+        click.echo(sentence)

@@ -1,0 +1,56 @@
+"""`feedmill hosts`: list hosts that pause, fail or hold feeds back."""
+# Tested in tests/integration/interfaces/cli/commands/figures/test_hosts.py
+
+import click
+
+from feedmill.engine.service.hosts import get_host, list_hosts
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.lists import show_pages
+from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.output import show_facts, show_json
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.publish.host_shapes import HostShape
+
+_HEAD = ("host", "state", "reason", "since", "until", "pace", "held", "feeds", "canary")
+
+
+@click.command()
+@click.argument("host", required=False)
+@click.option("--all", "everything", is_flag=True, help="Also hosts without a problem.")
+@list_options(100)
+@click.option("--cursor", metavar="CURSOR", hidden=True, help="An earlier name of --after.")
+def hosts(host: str | None, cursor: str | None, *, everything: bool) -> None:
+    """List hosts that pause or fail: since when, until when, at which pace, how many feeds wait, who tries them.
+
+    \b
+    Examples:
+      feedmill hosts
+      feedmill hosts --all --json
+      feedmill hosts example.com
+    """
+    if host is not None:
+        one = with_services(lambda services: get_host(host, services))
+        show_json(one) if is_json() else show_facts(_facts(one))
+        return
+    show_pages(
+        lambda services, after, limit: list_hosts(
+            services, troubled=not everything, cursor=after or cursor, limit=limit
+        ),
+        _HEAD,
+        lambda one: tuple(_facts(one).values()),
+        empty="no host pauses or fails",
+    )
+
+
+def _facts(one: HostShape) -> dict[str, str]:
+    return {
+        "host": one.host,
+        "state": one.state,
+        "reason": one.reason or "",
+        "since": "" if one.since is None else f"{one.since:%Y-%m-%d %H:%M} UTC",
+        "until": "" if one.until is None else f"{one.until:%Y-%m-%d %H:%M} UTC",
+        "pace": f"1 in {one.gap_sec:g} s" + (f", {one.slow_down:g} ×" if one.slow_down > 1 else ""),
+        "held": str(one.held),
+        "feeds": str(one.feeds),
+        "canary": (one.canary or "")[-12:],
+    }

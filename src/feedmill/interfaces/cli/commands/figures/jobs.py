@@ -1,0 +1,89 @@
+"""`feedmill jobs`: list, cancel and retry background jobs."""
+# Tested in tests/integration/interfaces/cli/commands/figures/test_jobs.py
+
+from collections.abc import Awaitable, Callable
+
+import click
+
+from feedmill.engine.run.services import Services
+from feedmill.engine.service import jobs as engine
+from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.interfaces.cli.lists import show_pages
+from feedmill.interfaces.cli.options import json_option, list_options
+from feedmill.interfaces.cli.output import format_duration, shorten, show_result
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.model.job import JOB_STATES
+from feedmill.publish.shapes import JobPage, JobShape
+
+_THE_JOB = click.argument("job_id", metavar="JOB", type=click.IntRange(min=1))
+
+
+@click.group(invoke_without_command=True)
+@click.option("--kind", metavar="KIND", help="Only jobs of this kind.")
+@click.option("--state", type=click.Choice(JOB_STATES), help="Only jobs in this state.")
+@click.option("--feed", metavar="FEED", help="Only jobs of this feed.")
+@list_options(50)
+@click.pass_context
+def jobs(ctx: click.Context, *, kind: str | None, state: str | None, feed: str | None) -> None:
+    """List background jobs, newest first; or cancel or retry one by its number.
+
+    Jobs run inside `feedmill run`, `worker` and `serve`, after the due feeds of their host.
+
+    \b
+    Examples:
+      feedmill jobs
+      feedmill jobs --state failed --json
+      feedmill jobs cancel 17
+      feedmill jobs retry 17
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+
+    async def find(services: Services, after: str | None, limit: int) -> JobPage:
+        feed_id = (await resolve_feed(feed, services)).id if feed else None
+        return await engine.list_jobs(
+            services, kind=kind, state=state, feed_id=feed_id, cursor=after, limit=limit
+        )
+
+    head = ("job", "kind", "state", "progress", "tries", "next step", "about", "last error")
+    show_pages(find, head, _row, empty="no jobs")
+
+
+@jobs.command("cancel")
+@_THE_JOB
+@json_option
+def cancel_job_command(job_id: int) -> None:
+    """End a job that waits or runs; what it has stored so far stays."""
+    _change(job_id, "cancelled", engine.cancel_job)
+
+
+@jobs.command("retry")
+@_THE_JOB
+@json_option
+def retry_job_command(job_id: int) -> None:
+    """Queue a job again that has ended; it continues where it was."""
+    _change(job_id, "queued again", engine.retry_job)
+
+
+def _change(job_id: int, words: str, act: Callable[[int, Services], Awaitable[JobShape]]) -> None:
+    found = with_services(lambda services: act(job_id, services))
+    show_result(found, f"{words}: job {found.id} ({found.kind} {found.key})")
+
+
+def _row(one: JobShape) -> tuple[str, ...]:
+    done = ", ".join(f"{name} {value}" for name, value in one.progress.items())
+    wait = one.not_before - one.updated_at
+    due = (
+        f"in {format_duration(wait)}" if one.state == "queued" and wait.total_seconds() > 0 else ""
+    )
+    about = one.url or one.feed_id or one.key
+    return (
+        str(one.id),
+        one.kind,
+        one.state,
+        done or "-",
+        str(one.attempts),
+        due or "-",
+        shorten(about, 60),
+        shorten(one.last_error, 60) or "-",
+    )

@@ -1,0 +1,152 @@
+"""`feedmill simulate`: replay the recorded past, or a file of publication times, under a policy."""
+# Tested in tests/integration/interfaces/cli/commands/figures/test_simulate.py
+
+from datetime import timedelta
+from pathlib import Path
+
+import click
+
+from feedmill.config import ScheduleConfig
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.engine.service.simulate import (
+    DEFAULT_DAYS,
+    SimulationResult,
+    candidate_config,
+    simulate_series,
+    simulate_store,
+)
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_duration, show_json, show_table, style_text
+from feedmill.interfaces.cli.run_command import config_of, run_async, with_services, write_file
+from feedmill.publish.simulation_shapes import PolicyFigures
+from feedmill.publish.simulation_svg import bars_svg, timeline_svg
+
+_HEAD = ("policy", "requests", "per feed-day", "median", "mean", "p90", "missed", "304")
+
+
+@click.command()
+@click.argument("feed", required=False)
+@click.option(
+    "--all", "everything", is_flag=True, help="All feeds; of a large store an even sample."
+)
+@click.option(
+    "--series",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A JSON file of publication times instead of the store.",
+)
+@click.option("--policy", type=click.Choice(["budget", "seed"]), help="Default: the one in force.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a setting of [schedule] for the simulation; repeatable.",
+)
+@click.option(
+    "--days",
+    type=click.IntRange(1, 400),
+    default=DEFAULT_DAYS,
+    show_default=True,
+    help="How far back the record is replayed.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Write a picture (SVG): a timeline of one feed, bars of several.",
+)
+@json_option
+def simulate(
+    feed: str | None,
+    series: Path | None,
+    policy: str | None,
+    settings: tuple[str, ...],
+    days: int,
+    plot: Path | None,
+    *,
+    everything: bool,
+) -> None:
+    """Compare what was recorded with another scheduling policy; no request is sent.
+
+    \b
+    Examples:
+      feedmill simulate --all --policy seed
+      feedmill simulate https://example.com/feed --set price_sec=900 --plot feed.svg
+      feedmill simulate --series posting_series.json --set price_sec=5400 --json
+    """
+    config = config_of()
+    if sum((feed is not None, everything, series is not None)) != 1:
+        message = "name one feed, or give --all or --series FILE"
+        raise click.UsageError(message)
+    times = b"" if series is None else series.read_bytes()
+
+    def candidate() -> ScheduleConfig:
+        return candidate_config(config.schedule, policy, settings)
+
+    async def over_series() -> SimulationResult:
+        return simulate_series(times, candidate())
+
+    async def over_store(services: Services) -> SimulationResult:
+        chosen = None if feed is None else [await resolve_feed(feed, services)]
+        return await simulate_store(services, candidate(), feeds=chosen, days=days)
+
+    if series is not None:
+        result = run_async(over_series)
+    else:
+        result = with_services(over_store, config=config)
+    if plot is not None:
+        write_file(plot, _plot(result).encode())
+    if is_json():
+        show_json(result.shape)
+        return
+    _show(result, plot)
+
+
+def _plot(result: SimulationResult) -> str:
+    if result.series is None:
+        return bars_svg(result.title, result.shape.policies)
+    span = (result.series.start, result.series.end)
+    return timeline_svg(result.title, result.series.times, result.timelines, *span)
+
+
+def _show(result: SimulationResult, plot: Path | None) -> None:
+    shape = result.shape
+    if not shape.feeds:
+        click.echo("Nothing to simulate: no feed was polled in that time.")
+        return
+    span = f"{shape.since:%Y-%m-%d %H:%M} to {shape.until:%Y-%m-%d %H:%M} UTC"
+    click.echo(style_text(f"{result.title}, {shape.entries} entries, {span}", bold=True))
+    show_table(_HEAD, [_row(one) for one in shape.policies])
+    recorded = shape.policies[0]
+    if recorded.max_mean_delay_sec is not None:
+        most = _duration(recorded.max_mean_delay_sec)
+        click.echo(
+            f"Recorded delays are estimates: an entry came out between two polls, on average at most {most}"
+            " before it was found."
+        )
+    if shape.decisions:
+        click.echo(
+            f"{shape.reproduced} of {shape.decisions} recorded decisions were reproduced exactly."
+        )
+    if plot is not None:
+        click.echo(f"The plot is in {plot}.")
+
+
+def _row(one: PolicyFigures) -> tuple[str, ...]:
+    return (
+        one.policy,
+        f"{one.requests:,}",
+        f"{one.requests_per_day:.2f}",
+        _duration(one.median_delay_sec),
+        _duration(one.mean_delay_sec),
+        _duration(one.p90_delay_sec),
+        "?" if one.missed is None else f"{one.missed:,}",
+        f"{one.unchanged_share:.0%}",
+    )
+
+
+def _duration(seconds: float | None) -> str:
+    return "-" if seconds is None else format_duration(timedelta(seconds=seconds))

@@ -1,0 +1,81 @@
+"""`feedmill top`: rank feeds by new entries, bytes, errors, latency or lag."""
+# Tested in tests/integration/interfaces/cli/commands/figures/test_top_and_status.py
+
+from datetime import timedelta
+from typing import get_args
+
+import click
+
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.figures import MAX_TOP_ITEMS, TOP_ITEMS, top_feeds
+from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.output import format_bytes, show_list
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.model.figures import TopBy
+from feedmill.publish.figure_shapes import RankShape, TopFeeds
+
+
+@click.command()
+@click.option(
+    "--by",
+    type=click.Choice(get_args(TopBy)),
+    default="new",
+    show_default=True,
+    help="What to order by: new entries, bytes received, failed polls, failures of our own,"
+    " mean latency, largest lag, polls, or bytes saved by 304.",
+)
+@click.option(
+    "--days",
+    type=click.IntRange(1, 400),
+    default=1,
+    show_default=True,
+    help="How many days, today included (UTC).",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, MAX_TOP_ITEMS),
+    default=TOP_ITEMS,
+    show_default=True,
+    help="Maximum number of feeds.",
+)
+@list_options()
+def top(by: TopBy, days: int, limit: int) -> None:
+    """Rank feeds by what their polls brought or cost.
+
+    \b
+    Examples:
+      feedmill top
+      feedmill top --by errors --days 7
+      feedmill top --by lag --json
+    """
+
+    async def action(services: Services) -> TopFeeds:
+        since = services.clock.now() - timedelta(days=days - 1)
+        return await top_feeds(by, services, since=since, limit=limit)
+
+    found = with_services(action)
+    head = (by, "polls", "failed", "new", "received", "feed")
+    rows = [_row(by, item) for item in found.items]
+    none = f"no feed has any {by} since {found.since:%Y-%m-%d}"
+    show_list(found.items, head, rows, empty=none, whole=found)
+
+
+def _row(by: TopBy, item: RankShape) -> tuple[str, ...]:
+    figures = item.figures
+    return (
+        format_rank(by, item.value),
+        f"{figures.polls:,}",
+        f"{figures.failed:,}",
+        f"{figures.entries_new:,}",
+        format_bytes(figures.bytes_in),
+        item.title or item.url,
+    )
+
+
+def format_rank(by: TopBy, value: float) -> str:
+    """What a list is ordered by, with its unit."""
+    if by in ("bytes", "saved"):
+        return format_bytes(int(value))
+    if by == "latency":
+        return f"{value:,.0f} ms"
+    return f"{value:.2f}" if by == "lag" else f"{value:,.0f}"

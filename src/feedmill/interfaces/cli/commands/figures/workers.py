@@ -1,0 +1,93 @@
+"""`feedmill workers`: list the processes that use the store, with heartbeat and leases."""
+# Tested in tests/integration/interfaces/cli/
+
+from datetime import datetime, timedelta
+
+import click
+
+from feedmill.engine.run.heartbeat import SILENT_AFTER_SEC
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.output import format_duration, show_list
+from feedmill.interfaces.cli.run_command import with_services
+from feedmill.model.worker import WorkerView
+
+_KEYS = 3  # hosts that a row names; the rest is counted
+
+
+@click.command()
+@click.option("--lanes", "each", is_flag=True, help="List every leased host.")
+@list_options()
+def workers(*, each: bool) -> None:
+    """List the processes that use the store, with their last heartbeat and the hosts they lease.
+
+    A host is leased by one process at a time. The hosts of a killed process are free again when
+    their leases end; no action is needed.
+
+    \b
+    Examples:
+      feedmill workers
+      feedmill workers --lanes           # every host, and when its lease ends
+      feedmill workers --json | jq .due_lanes
+    """
+
+    async def action(services: Services) -> tuple[tuple[WorkerView, ...], datetime, int]:
+        now = services.clock.now()
+        return await services.store.workers(), now, await services.store.due_lanes(now)
+
+    found, now, due = with_services(action)
+    items = [{"state": worker_state(one, now), **_shape(one)} for one in found]
+    head: tuple[str, ...] = ("WORKER", "ROLE", "STATE", "LAST HEARTBEAT", "VERSION", "HOLDS")
+    rows = [_row(one, now) for one in found]
+    if each:
+        head = ("WORKER", "HOST", "LEASE ENDS IN", "FEEDS")
+        rows = [row for one in found for row in _lane_rows(one, now)]
+    show_list(items, head, rows, whole={"items": items, "next": None, "due_lanes": due})
+    if is_json():
+        return
+    held = sum(len(one.lanes) for one in found)
+    silent = sum(worker_state(one, now) in ("silent", "unknown") for one in found)
+    gone = f", {silent} silent" if silent else ""
+    click.echo(
+        f"{len(found) - silent} working{gone}, {held} hosts leased, {due} hosts due and free"
+    )
+    if not found:
+        click.echo("no worker is running; start one: feedmill worker, or feedmill run")
+
+
+def worker_state(one: WorkerView, now: datetime) -> str:
+    """working, draining, silent (heartbeat overdue), or unknown (lanes without a worker)."""
+    if one.worker is None:
+        return "unknown"
+    if now - one.worker.seen_at > timedelta(seconds=SILENT_AFTER_SEC):
+        return "silent"
+    return "draining" if one.worker.draining else "working"
+
+
+def _shape(one: WorkerView) -> dict[str, object]:
+    known = one.worker
+    return {
+        "name": one.name,
+        "role": known.role if known else None,
+        "version": known.version if known else None,
+        "started_at": known.started_at if known else None,
+        "seen_at": known.seen_at if known else None,
+        "lanes": one.lanes,
+    }
+
+
+def _row(one: WorkerView, now: datetime) -> tuple[str, ...]:
+    state, known = worker_state(one, now), one.worker
+    sign = f"{format_duration(now - known.seen_at)} ago" if known else "-"
+    keys = ", ".join(lane.key for lane in one.lanes[:_KEYS])
+    more = f" and {len(one.lanes) - _KEYS} more" if len(one.lanes) > _KEYS else ""
+    role, version = (known.role, known.version) if known else ("-", "-")
+    return (one.name, role, state, sign, version, f"{keys}{more}" or "-")
+
+
+def _lane_rows(one: WorkerView, now: datetime) -> list[tuple[str, ...]]:
+    return [
+        (one.name, lane.key, format_duration(lane.until - now), str(lane.feeds))
+        for lane in one.lanes
+    ]

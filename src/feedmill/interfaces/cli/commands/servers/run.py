@@ -1,0 +1,165 @@
+"""`feedmill run`: polling, sinks, webhooks, bus and maintenance in one process."""
+# Tested in tests/integration/interfaces/cli/
+
+import asyncio
+import shutil
+import sys
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any
+
+import click
+
+from feedmill.app.services import announce_settings, file_sinks, make_bus, stdout_sink
+from feedmill.engine.deliver.to_webhooks import run_webhooks
+from feedmill.engine.jobs.runner import run_jobs
+from feedmill.engine.maintain.retention import run_maintenance
+from feedmill.engine.run.lifecycle import RefreshListener
+from feedmill.engine.run.services import Services
+from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.interfaces.cli.commands.servers.relay import run_bus_relay
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.long_running import (
+    deliver_to_sinks,
+    poll_until_stopped,
+    role_services,
+    run_role,
+    watch_role,
+)
+from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
+from feedmill.interfaces.cli.output import format_duration, shorten, show_json_line, style_text
+from feedmill.interfaces.cli.run_command import SignalHandler, config_of
+from feedmill.interfaces.cli.servers import console_beside, listen_for_hubs
+from feedmill.model.feed import Feed
+from feedmill.model.refresh import Committed, Refresh
+from feedmill.publish.to_json import refresh_wire
+
+_BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, reason
+
+
+@click.command()
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65_535),
+    metavar="PORT",
+    help="Serve /metrics on loopback.",
+)
+@click.option("--console", is_flag=True, help="Also serve the console and the REST API.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    metavar="PORT",
+    help="Port of the console [FEEDMILL_SERVE_PORT, 8642].",
+)
+@click.option("--stdout", "to_stdout", is_flag=True, help="Print events as NDJSON.")
+@click.option("--taps/--no-taps", default=True, show_default=True, help="Write NDJSON files.")
+@webhooks_option
+@duration_option
+@click.option("--quiet", is_flag=True, help="Do not print each refresh.")
+@json_option
+def run(**chosen: Any) -> None:  # noqa: ANN401
+    """Poll continuously in one process, until SIGTERM or Ctrl-C; a second signal stops at once.
+
+    Several processes may share one home folder or one PostgreSQL; each host is polled by one of them
+    at a time. With --json each refresh is printed as one line of JSON.
+
+    \b
+    Examples:
+      feedmill run
+      feedmill run --console
+      feedmill run --quiet --metrics-port 9464
+      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill run    # migrates automatically
+    """
+    if chosen["to_stdout"] and is_json():
+        message = "--stdout prints events and --json prints refreshes; choose one"
+        raise click.UsageError(message)
+    if chosen["port"] is not None and not chosen["console"]:
+        message = "--port is the port of the console; add --console"
+        raise click.UsageError(message)
+    config = config_of()
+    announce_settings(config)
+    show: tuple[RefreshListener, ...] = (show_refresh_json,) if is_json() else (show_refresh,)
+    if chosen.pop("quiet") or chosen["to_stdout"]:
+        show = ()
+    engine = partial(run_engine, show=show, **chosen)
+    run_role(config, "apply", engine)
+
+
+async def run_engine(
+    services: Services,
+    *,
+    duration: float | None,
+    metrics_port: int | None,
+    to_stdout: bool,
+    taps: bool,
+    show: tuple[RefreshListener, ...],
+    webhooks: bool = False,
+    console: bool = False,
+    port: int | None = None,
+) -> SignalHandler:
+    """Run until a signal or the end of `duration`; the handler tells which signal it was."""
+    watch, report, stopping = watch_role(show)
+    sinks = [
+        *(await file_sinks(services) if taps else ()),
+        *([stdout_sink(services.config)] if to_stdout else []),
+    ]
+    bus = None if services.config.bus.url is None else make_bus(services.config)
+    role_tasks = role_services(
+        services,
+        watch,
+        "run",
+        report.metrics,
+        parts=("polls",),
+        consumers=() if bus is None else (bus.name,),
+        metrics_port=metrics_port,
+    )
+    async with AsyncExitStack() as stack, role_tasks, asyncio.TaskGroup() as group:
+        if console:
+            serving = console_beside(services, watch, report.metrics, port=port)
+            address = await stack.enter_async_context(serving)
+            # Not among the lines of JSON.
+            click.echo(f"console at {address}/", err=True)
+        await listen_for_hubs(stack, services)
+        if bus is not None:
+            group.create_task(run_bus_relay(services, bus, watch, report))
+        deliver_to_sinks(group, services, sinks, watch)
+        group.create_task(run_maintenance(services, watch))
+        group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
+        if webhooks:
+            group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
+        await poll_until_stopped(group, services, watch, duration)
+    return stopping
+
+
+def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
+    """Print one line per refresh."""
+    fetch = result.fetch
+    good = fetch.outcome in SUCCESSFUL_OUTCOMES
+    news = f"+{fetch.entries_new}" if fetch.entries_new else ""
+    if fetch.entries_updated:
+        news += f" ~{fetch.entries_updated}"
+    wait = result.feed.next_poll_at - fetch.fetched_at
+    mended = f" repaired: {', '.join(fetch.repairs)}" if fetch.repairs else ""
+    room = _room()
+    name = shorten(result.feed.title or _end_of(before.url, room), room)
+    click.echo(
+        f"{fetch.fetched_at:%H:%M:%S} {style_text(f'{fetch.outcome:<16}', fg='green' if good else 'red')}"
+        f"{news:<8}{name:<{room + 2}}next in {format_duration(wait):<9}{result.feed.reason}{mended}"
+    )
+
+
+def _end_of(url: str, room: int) -> str:
+    """An address, or its end when it is too long: similar addresses differ at the end."""
+    return url if len(url) <= room else f"…{url[1 - room :]}"
+
+
+def _room() -> int:
+    """Width available for a name on the terminal; 44 without a terminal."""
+    if not sys.stdout.isatty():
+        return 44
+    return min(44, max(14, shutil.get_terminal_size().columns - _BESIDE))
+
+
+def show_refresh_json(_: Feed, result: Refresh, __: Committed) -> None:
+    """Print one line of JSON per refresh."""
+    show_json_line(refresh_wire(result.feed, result.fetch))

@@ -1,0 +1,28 @@
+"""`feedmill serve`: serve REST and gRPC; with --with-mill also poll."""
+
+import click
+
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.run_command import config_of
+from feedmill.interfaces.cli.servers import ListenOptions, listen_options, serve_until_stopped
+
+
+@click.command()
+@listen_options
+@click.option(
+    "--with-mill", is_flag=True, help="Poll, deliver and run maintenance in the same process."
+)
+@json_option
+def serve(host: str | None, port: int | None, grpc_port: int | None, *, with_mill: bool) -> None:
+    """Serve the REST API, and gRPC with --grpc, until SIGTERM or Ctrl-C; running requests are finished.
+
+    Without any token only clients on this machine are served. An address reachable from other
+    machines needs a token first: `feedmill token create`.
+
+    \b
+    Examples:
+      feedmill serve --with-mill
+      curl http://127.0.0.1:8642/entries?limit=10
+    """
+    config = config_of()
+    serve_until_stopped(config, ListenOptions(host, port, grpc_port), with_mill=with_mill)

@@ -1,0 +1,288 @@
+"""`feedmill collect-window`: collect the entries of a time window as candidates."""
+# Tested in tests/integration/interfaces/cli/
+
+import sys
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from feedmill.app.screeners import load_topics
+from feedmill.app.services import announce_settings, open_services
+from feedmill.config import Config
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import all_feeds
+from feedmill.engine.subscribe.list_formats import read_list
+from feedmill.engine.two_phase.candidate_file import write_candidates
+from feedmill.engine.two_phase.collect_window import (
+    DEFAULT_PAGES,
+    WindowSource,
+    is_insert_only,
+    source_from_address,
+    source_from_feed,
+)
+from feedmill.engine.two_phase.collect_window import collect_window as collect_candidates
+from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path
+from feedmill.engine.two_phase.window import window_between, window_of_last
+from feedmill.errors import BlobError, ListError, StoreError, UsageError
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import (
+    json_option,
+    out_option,
+    parse_duration,
+    topic_option,
+    topics_option,
+)
+from feedmill.interfaces.cli.output import format_count, progress, shorten, show_json, style_text
+from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.model.candidate import CandidateFile, SourceReport, Window
+from feedmill.model.screening import Topic
+
+_SHOWN = 20
+
+
+class _Wanted(NamedTuple):
+    """The options of the command."""
+
+    start: str | None
+    end: str | None
+    last: timedelta | None
+    addresses: tuple[str, ...]
+    tag: str | None
+    everything: bool
+    topics: tuple[Topic, ...]
+    is_own_choice: bool  # then they travel with the file
+    prompt: str
+    pages: int
+
+
+@click.command("collect-window")
+@click.option("--start", metavar="TIME", help="The first day or instant, in UTC.")
+@click.option(
+    "--end",
+    metavar="TIME",
+    help="The last day, or the instant at which the window ends; default: now.",
+)
+@click.option(
+    "--last", metavar="SPAN", help="Instead of --start: a duration up to now, such as 7d or 12h."
+)
+@click.option(
+    "--feeds",
+    multiple=True,
+    metavar="URL|FILE",
+    help="An address, or a file of addresses; repeatable. More may follow as arguments.",
+)
+@click.option(
+    "--opml",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Every feed of a list: OPML, feeds.json or plain addresses.",
+)
+@click.option("--tag", metavar="TAG", help="Subscriptions with this tag.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every subscription, except paused ones with the tag collected.",
+)
+@topics_option
+@topic_option
+@click.option(
+    "--prompt",
+    "--topic-prompt",
+    default="",
+    metavar="TEXT",
+    help="Description of what you are looking for.",
+)
+@click.option(
+    "--pages",
+    type=click.IntRange(1, 1_000),
+    default=DEFAULT_PAGES,
+    show_default=True,
+    metavar="N",
+    help="Maximum number of archive pages per source.",
+)
+@out_option("candidates.json")
+@click.argument("more", nargs=-1, metavar="[URL|FILE]...")
+@json_option
+def collect_window(
+    start: str | None,
+    end: str | None,
+    last: str | None,
+    feeds: tuple[str, ...],
+    opml: Path | None,
+    tag: str | None,
+    topic_file: Path | None,
+    topic_names: tuple[str, ...],
+    prompt: str,
+    pages: int,
+    out: Path,
+    more: tuple[str, ...],
+    *,
+    everything: bool,
+) -> None:
+    """Collect everything that sources published in a time window, as candidates in a file.
+
+    Nothing is stored as an entry, and no subscription is needed. The window is half-open; an end
+    given as a day is included. A failing source is reported and the others continue.
+
+    \b
+    Examples:
+      feedmill collect-window --last 7d --all
+      feedmill collect-window --start 2026-01-05 --end 2026-01-11 --opml feeds.opml --out week.json
+      feedmill collect-window --last 24h --feeds https://example.com/feed https://example.org/rss
+    """
+    config = config_of()
+    announce_settings(config)
+
+    async def action() -> CandidateFile:
+        wanted = _Wanted(
+            start=start,
+            end=end,
+            last=None if last is None else parse_duration(last),
+            addresses=_addresses((*feeds, *more), opml),
+            tag=tag,
+            everything=everything,
+            topics=load_topics(topic_file, topic_names).topics,
+            is_own_choice=topic_file is not None or bool(topic_names),
+            prompt=prompt,
+            pages=pages,
+        )
+        async with AsyncExitStack() as stack:
+            services = await _world(config, stack)
+            return await _collect(wanted, services)
+
+    file = run_async(action)
+    write_candidates(out, file)
+    for stale in (screening_path(out), selection_path(out)):  # of the window that was there before
+        stale.unlink(missing_ok=True)
+    if is_json():
+        show_json(_shape(file, out))
+    else:
+        _say(file, out)
+    sys.exit(1 if all(one.outcome == "failed" for one in file.sources) else 0)
+
+
+async def _world(config: Config, stack: AsyncExitStack) -> Services:
+    """Open the services; in memory when the store cannot be opened (000)."""
+    try:
+        return await stack.enter_async_context(open_services(config))
+    except (StoreError, BlobError) as problem:
+        warning = f"{problem}. Stored entries cannot be marked as known; raw bytes are kept in the file only."
+        click.echo(f"feedmill: WARNING: {warning}", err=True)
+        return await stack.enter_async_context(open_services(config, memory=True))
+
+
+async def _collect(wanted: _Wanted, services: Services) -> CandidateFile:
+    window = _window(wanted, services)
+    sources = await _sources(wanted, services)
+    with progress(len(sources), "collecting") as step:
+        return await collect_candidates(
+            sources,
+            window,
+            services,
+            topics=[one.id for one in wanted.topics],
+            topic_set=wanted.topics if wanted.is_own_choice else (),
+            prompt=wanted.prompt,
+            pages=wanted.pages,
+            step=lambda _: step(),
+        )
+
+
+def _window(wanted: _Wanted, services: Services) -> Window:
+    now = services.clock.now()
+    if wanted.last is not None and wanted.start is None and wanted.end is None:
+        return window_of_last(wanted.last, now=now)
+    if wanted.start is not None and wanted.last is None:
+        return window_between(wanted.start, wanted.end, now=now)
+    message = "give --start, with or without --end, or --last"
+    raise UsageError(message)
+
+
+async def _sources(wanted: _Wanted, services: Services) -> list[WindowSource]:
+    """Every source once, in the order in which they were named."""
+    found = [await source_from_address(address, services) for address in wanted.addresses]
+    if wanted.tag is not None or wanted.everything:
+        feeds = await all_feeds(services, wanted.tag)
+        named = [one for one in feeds if wanted.tag is not None or not is_insert_only(one)]
+        found += [source_from_feed(feed) for feed in named]
+    if not found:
+        raise UsageError(_nowhere(wanted))
+    return list({one.url: one for one in reversed(found)}.values())[::-1]
+
+
+def _nowhere(wanted: _Wanted) -> str:
+    if wanted.tag is not None:
+        return f"no subscription has the tag {wanted.tag!r}; see `feedmill list`"
+    if wanted.everything:
+        return (
+            "no subscriptions, or only paused ones with the tag 'collected'; "
+            "name sources with --feeds, --opml or --tag"
+        )
+    return "no sources: give --feeds, --opml, --tag or --all"
+
+
+def _addresses(given: tuple[str, ...], opml: Path | None) -> tuple[str, ...]:
+    """Every address, including those listed in files."""
+    found: list[str] = []
+    for one in given:
+        is_file = "://" not in one and Path(one).is_file()
+        found += _listed(Path(one)) if is_file else [one]
+    return tuple(found if opml is None else [*found, *_listed(opml)])
+
+
+def _listed(path: Path) -> list[str]:
+    try:
+        return [outline.url for outline in read_list(path.read_bytes())]
+    except ValueError as problem:
+        message = f"{path}: {problem}"
+        raise ListError(message) from problem
+
+
+def _shape(file: CandidateFile, out: Path) -> dict[str, Any]:
+    failed = [one for one in file.sources if one.outcome == "failed"]
+    return {
+        "out": str(out),
+        "digest": file.digest,
+        "window": file.window,
+        "topics": file.topics,
+        "candidates": len(file.candidates),
+        "undated": sum(one.is_undated for one in file.candidates),
+        "known": sum(one.is_known for one in file.candidates),
+        "sources": len(file.sources),
+        "sources_failed": len(failed),
+        "failures": [_failure(one) for one in failed],
+        "notes": [{"url": one.url, "note": one.note} for one in file.sources if one.note],
+    }
+
+
+def _failure(one: SourceReport) -> dict[str, Any]:
+    return {
+        "url": one.url,
+        "reason": one.reason,
+        "detail": one.detail,
+        "http_status": one.http_status,
+    }
+
+
+def _say(file: CandidateFile, out: Path) -> None:
+    shape = _shape(file, out)
+    span = f"{file.window.start:%Y-%m-%d %H:%M} to {file.window.end:%Y-%m-%d %H:%M} UTC"
+    click.echo(
+        f"{format_count(shape['candidates'], 'candidate')} from {span} written to {out}: "
+        f"{shape['known']} stored already, {shape['undated']} without a date"
+    )
+    failed = shape["failures"]
+    ok = shape["sources"] - len(failed)
+    click.echo(f"{format_count(ok, 'source')} read, {len(failed)} failed")
+    for one in failed[:_SHOWN]:
+        detail = "" if one["detail"] in {"", one["url"]} else f": {one['detail']}"
+        words = shorten(f"{one['url']}{detail}", 200)
+        click.echo(f"  {style_text(one['reason'], fg='red')} {words}")
+    if len(failed) > _SHOWN:
+        click.echo(f"  and {len(failed) - _SHOWN} more; --json lists all")
+    for one in shape["notes"][:_SHOWN]:
+        click.echo(f"  {shorten(one['url'], 120)}: {one['note']}")
+    if file.candidates:
+        click.echo(f"next: feedmill screen {out}, feedmill review {out}")

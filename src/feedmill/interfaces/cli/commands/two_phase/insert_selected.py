@@ -1,0 +1,155 @@
+"""`feedmill insert-selected`: store confirmed candidates as entries."""
+# Tested in tests/integration/interfaces/cli/
+
+import sys
+from pathlib import Path
+
+import click
+
+from feedmill.engine.run.services import Services
+from feedmill.engine.two_phase.candidate_file import (
+    raise_candidate_error,
+    read_candidates,
+    select_candidates,
+)
+from feedmill.engine.two_phase.insert_selected import insert_selected as insert_candidates
+from feedmill.engine.two_phase.sidecar_files import (
+    SelectionShownIn,
+    parse_ids,
+    read_selection,
+    was_reviewed,
+)
+from feedmill.interfaces.cli.exit import exit_with_error, is_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import format_count, shorten, show_json
+from feedmill.interfaces.cli.run_command import run_async, with_services
+from feedmill.interfaces.user_name import user_name
+from feedmill.model.candidate import CandidateFile, WindowCandidate
+from feedmill.model.screening import Confirmation, InsertResult
+from feedmill.screen.injection_signs import signs_of_candidate
+
+_SHOWN = 50
+_NOT_REVIEWED = "the window was neither screened nor reviewed; nothing was written"
+_REVIEW = "run `feedmill screen {path}` or `feedmill review {path}` first, or add --unreviewed"
+
+
+@click.command("insert-selected")
+@click.option(
+    "--candidates",
+    "path",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A candidate file written by `collect-window`.",
+)
+@click.option(
+    "--selected-ids", metavar="IDS", help="Ids of the selected candidates, such as 3,7,12 or 3-9."
+)
+@click.option(
+    "--selected-ids-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file of ids: written by `review` or its page, or one id per line.",
+)
+@click.option("--select-all", is_flag=True, help="Every candidate of the file.")
+@click.option(
+    "--confirm", is_flag=True, help="Confirm without asking; otherwise the terminal is asked."
+)
+@click.option(
+    "--unreviewed",
+    is_flag=True,
+    help="With --select-all --confirm: insert a window that was neither screened nor reviewed.",
+)
+@click.option(
+    "--confirmed-by", metavar="NAME", help="Name of the person who confirms [the current user]."
+)
+@json_option
+def insert_selected(
+    path: Path,
+    selected_ids: str | None,
+    selected_ids_file: Path | None,
+    confirmed_by: str | None,
+    *,
+    select_all: bool,
+    confirm: bool,
+    unreviewed: bool,
+) -> None:
+    """Store selected and confirmed candidates, exactly as polling would.
+
+    Everything is checked before anything is written: the file, every id and every document.
+    Running it again inserts nothing. Who confirmed what is recorded beside the file.
+
+    \b
+    Examples:
+      feedmill insert-selected --candidates candidates.json --selected-ids 3,7,12 --confirm
+      feedmill insert-selected --candidates week.json --selected-ids-file week.selected.txt
+    """
+    if sum((selected_ids is not None, selected_ids_file is not None, select_all)) != 1:
+        message = "give exactly one of --selected-ids, --selected-ids-file and --select-all"
+        raise click.UsageError(message)
+
+    async def look() -> tuple[CandidateFile, tuple[WindowCandidate, ...], SelectionShownIn]:
+        file = read_candidates(path)
+        if selected_ids_file is not None:
+            selection = read_selection(selected_ids_file, file)
+            return file, select_candidates(file, selection.ids), selection.shown
+        everything = (one.candidate_id for one in file.candidates)
+        ids = everything if selected_ids is None else parse_ids(selected_ids)
+        is_unseen = select_all and confirm and not was_reviewed(path, file)
+        if is_unseen and not unreviewed:
+            raise_candidate_error("not-reviewed", _NOT_REVIEWED, _REVIEW.format(path=path))
+        return file, select_candidates(file, ids), "unreviewed" if is_unseen else "command-line"
+
+    file, wanted, shown = run_async(look)
+    if not confirm:
+        _ask(wanted)
+
+    async def action(services: Services) -> InsertResult:
+        confirmation = Confirmation(
+            confirmed_by=_confirmed_by(confirmed_by),
+            confirmed_at=services.clock.now(),
+            file_digest=file.digest,
+            candidate_ids=tuple(one.candidate_id for one in wanted),
+            shown=shown,
+        )
+        return await insert_candidates(
+            file, confirmation.candidate_ids, confirmation, services, path=path
+        )
+
+    done = with_services(action)
+    if is_json():
+        show_json(done)
+        return
+    for number, reason in done.skipped_reasons.items():
+        click.echo(f"candidate {number} skipped: {reason}", err=True)
+    click.echo(
+        f"{done.selected} selected: {done.new} new, {done.updated} updated, "
+        f"{done.unchanged} unchanged, {done.skipped} skipped"
+    )
+    if done.feeds_added:
+        click.echo(
+            f"{format_count(done.feeds_added, 'feed')} added as paused; `feedmill resume` starts polling"
+        )
+
+
+def _confirmed_by(given: str | None) -> str:
+    """The given name with the account that gave it: a name alone proves nothing."""
+    account = user_name()
+    return account if given is None or given == account else f"{given} (account {account})"
+
+
+def _ask(wanted: tuple[WindowCandidate, ...]) -> None:
+    """Ask on the terminal; without a terminal the answer is no."""
+    if is_json() or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        hint = "pass --confirm after a person has reviewed them; see `feedmill review`"
+        exit_with_error("not-confirmed", "not confirmed: nothing was written", hint)
+    for one in wanted[:_SHOWN]:
+        day = "undated   " if one.published_at is None else f"{one.published_at:%Y-%m-%d}"
+        words = shorten(f"{one.title or '-'} ({one.feed_title or '-'}) {one.url or ''}", 200)
+        click.echo(f"{one.candidate_id:>6}  {day}  {words}")
+        if signs_of_candidate(one):
+            click.echo("        WARNING: this text tries to steer its reader")
+    if len(wanted) > _SHOWN:
+        click.echo(f"        and {len(wanted) - _SHOWN} more")
+    if not click.confirm(f"Insert {format_count(len(wanted), 'entry', 'entries')}?", default=False):
+        exit_with_error("not-confirmed", "nothing was written", as_json=False)

@@ -1,0 +1,168 @@
+"""`feedmill review`: review candidates in the terminal or as an HTML page."""
+# Tested in tests/integration/interfaces/cli/
+
+import sys
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from msgspec import UnsetType
+
+from feedmill.app.screeners import default_topics
+from feedmill.app.settings import current_time
+from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_candidate
+from feedmill.engine.two_phase.sidecar_files import (
+    encode_selection,
+    read_screenings,
+    record_confirmation,
+    selection_path,
+)
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json, show_result, style_text
+from feedmill.interfaces.cli.review_html import review_page
+from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
+from feedmill.interfaces.cli.run_command import run_async, write_file
+from feedmill.interfaces.user_name import user_name
+from feedmill.model.candidate import CandidateFile, WindowCandidate
+from feedmill.model.screening import Confirmation, Screening
+
+ScreeningById = dict[int, Screening]
+
+
+@click.command()
+@click.argument("candidates", type=click.Path(path_type=Path), metavar="CANDIDATES")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="OUT",
+    help="Write an HTML page instead.",
+)
+@click.option(
+    "--min-score",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    help="Only candidates with at least this score.",
+)
+@click.option("--topic", metavar="TOPIC", help="Only candidates suggested for this topic.")
+@click.option("--all", "everything", is_flag=True, help="Include dropped and stored candidates.")
+@json_option
+def review(
+    candidates: Path, html: Path | None, min_score: float, topic: str | None, *, everything: bool
+) -> None:
+    """Review candidates with their scores and reasons, select and confirm.
+
+    On a terminal it is interactive, otherwise it prints a list. Nothing is inserted: the confirmed
+    selection is recorded beside the file, for `feedmill insert-selected`.
+
+    \b
+    Examples:
+      feedmill review candidates.json
+      feedmill review candidates.json --html review.html
+      feedmill review candidates.json --topic lca --min-score 0.6 --json
+    """
+
+    async def look() -> tuple[CandidateFile, ScreeningById]:
+        file = read_candidates(candidates)
+        return file, {one.candidate_id: one for one in read_screenings(candidates, file)}
+
+    file, said = run_async(look)
+    fitting = [
+        one for one in file.candidates if _fits(said.get(one.candidate_id), min_score, topic)
+    ]
+    shown = fitting if everything else [one for one in fitting if _is_open(one, said)]
+    if html is not None:
+        names = _names(file)
+        page = review_page(
+            file, fitting, said, save_as=selection_path(candidates).name, names=names
+        )
+        write_file(html, page.encode())
+        show_result(
+            {"out": str(html), "candidates": len(fitting)},
+            f"{len(fitting)} candidates written to {html}",
+        )
+    elif is_json():
+        items = [summarise_candidate(one, said.get(one.candidate_id)) for one in shown]
+        show_json({"items": items, "next": None})
+    else:
+        _hint(file, shown, said, candidates)
+        _show(ReviewSession(shown or fitting, said, _names(file)), file, candidates)
+
+
+def _show(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        _converse(subscriber, file, path)
+    else:
+        for line in subscriber.listing():
+            click.echo(line)
+
+
+def _hint(
+    file: CandidateFile, shown: Sequence[WindowCandidate], said: ScreeningById, path: Path
+) -> None:
+    """A note for a list without suggestions or an empty one."""
+    if not file.candidates:
+        click.echo("the window has no candidates", err=True)
+    elif not said:
+        words = f"not screened yet; run `feedmill screen {path}`"
+        click.echo(words, err=True)
+    if file.candidates and not shown:
+        known = sum(one.is_known for one in file.candidates)
+        dropped = sum(one.suggestion == "drop" for one in said.values())
+        click.echo(
+            f"nothing was kept: of {len(file.candidates)} candidates {dropped} are suggested to be "
+            f"dropped and {known} are stored already; all that fit are shown",
+            err=True,
+        )
+
+
+def _converse(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
+    click.echo(HELP)
+    reply = subscriber.answer("list")
+    while True:
+        for line in reply.lines:
+            click.echo(style_text(line, bold=line.startswith("== ")))
+        if reply.open_url is not None:
+            webbrowser.open(reply.open_url)
+        if reply.is_over:
+            break
+        reply = subscriber.answer(click.prompt("review", default="", show_default=False))
+    if reply.is_confirmed:
+        _confirmed(subscriber, file, path)
+
+
+def _confirmed(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
+    ids = tuple(sorted(subscriber.chosen))
+    confirmation = Confirmation(
+        confirmed_by=user_name(),
+        confirmed_at=current_time(),
+        file_digest=file.digest,
+        candidate_ids=ids,
+        shown="terminal",
+    )
+    record_confirmation(path, confirmation)
+    selection = selection_path(path)
+    write_file(selection, encode_selection(file, ids, "terminal"))
+    click.echo(f"{len(ids)} confirmed by {confirmation.confirmed_by}, written to {selection}")
+    click.echo(
+        f"next: feedmill insert-selected --candidates {path} --selected-ids-file {selection}"
+    )
+
+
+def _names(file: CandidateFile) -> dict[str, str]:
+    """Names of topics by id: the bundled ones and those that travelled with the file."""
+    own = () if isinstance(file.topic_set, UnsetType) else file.topic_set
+    return {one.id: one.name for one in (*default_topics().topics, *own)}
+
+
+def _fits(said: Screening | None, min_score: float, topic: str | None) -> bool:
+    if topic is not None and (said is None or (said.topic or "").casefold() != topic.casefold()):
+        return False
+    return min_score <= 0 or (said is not None and said.score >= min_score)
+
+
+def _is_open(one: WindowCandidate, said: ScreeningById) -> bool:
+    """True when it still has to be decided: not stored, and not suggested to be dropped."""
+    screening = said.get(one.candidate_id)
+    return not one.is_known and (screening is None or screening.suggestion != "drop")

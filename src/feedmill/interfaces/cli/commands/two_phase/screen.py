@@ -1,0 +1,385 @@
+"""`feedmill screen`: score candidates by topics, and evaluate the methods."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple, get_args
+
+import click
+import msgspec
+
+from feedmill.app.screeners import (
+    ScreenMethod,
+    background,
+    default_topics,
+    evaluation_set,
+    open_screeners,
+)
+from feedmill.app.settings import current_time
+from feedmill.config import Config
+from feedmill.engine.two_phase.candidate_file import (
+    encode_canonical,
+    read_candidates,
+    write_atomically,
+)
+from feedmill.engine.two_phase.screen import Evaluation, evaluate, screen_texts
+from feedmill.engine.two_phase.sidecar_files import (
+    SCREENING_SCHEMA,
+    Screenings,
+    read_confirmations,
+    read_screenings,
+    write_screenings,
+)
+from feedmill.errors import TopicError, UsageError
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
+from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.model.candidate import CandidateFile
+from feedmill.model.screening import (
+    Calibration,
+    EvaluationEntry,
+    EvaluationSet,
+    Label,
+    Screening,
+    Suggestion,
+    TopicSet,
+)
+from feedmill.screen.calibration import labels_of, learn
+from feedmill.screen.evaluate import ANY, Quality, about_only, read_gold
+from feedmill.screen.texts import screen_text_of
+from feedmill.screen.topics import (
+    choose_topics,
+    merge_topics,
+    read_topics,
+    topics_of_window,
+    weaknesses,
+    with_digest,
+)
+
+_ORDER: Final[dict[Suggestion, int]] = {"keep": 0, "unsure": 1, "drop": 2}
+_HONEST: Final[dict[EvaluationSet, str]] = {
+    "sustainability": "this set was written by the authors of the bundled topics: expect less on "
+    "other texts, as with --set independent",
+    "independent": "this set was written without a look at the bundled topics; mistakes in its "
+    "tuning part were mended afterwards, and nothing was changed for those in its held-out part",
+}
+_path = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class _Screened(NamedTuple):
+    screenings: tuple[Screening, ...]
+    path: Path
+    warnings: list[str]
+    learnt: Calibration | None
+    titles: dict[int, str]
+    topics: TopicSet
+
+
+@click.command()
+@click.argument("candidates", type=_path, required=False)
+@click.option(
+    "--topics",
+    "topic_file",
+    type=_path,
+    help="A file with topics that extend or override the bundled ones.",
+)
+@click.option("--no-defaults", is_flag=True, help="Only the topics of --topics.")
+@click.option(
+    "--topic", "names", multiple=True, metavar="NAME", help="Only this topic; repeatable."
+)
+@click.option(
+    "--method",
+    type=click.Choice(("lexical", "embedding", "hybrid", "llm")),
+    default="hybrid",
+    show_default=True,
+    help="Screening method; llm asks a language model about unclear candidates.",
+)
+@click.option(
+    "--learn-from",
+    "reviewed",
+    type=_path,
+    multiple=True,
+    help="A screened and confirmed candidate file to learn from; repeatable.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Output file for the suggestions [beside the candidate file].",
+)
+@click.option(
+    "--evaluate",
+    "is_evaluation",
+    is_flag=True,
+    help="Evaluate the methods on a labelled set [the bundled one].",
+)
+@click.option(
+    "--set",
+    "set_name",
+    type=click.Choice(get_args(EvaluationSet)),
+    help="Which bundled set to evaluate on [sustainability].",
+)
+@json_option
+def screen(
+    candidates: Path | None,
+    topic_file: Path | None,
+    names: tuple[str, ...],
+    method: ScreenMethod,
+    reviewed: tuple[Path, ...],
+    out: Path | None,
+    set_name: EvaluationSet | None,
+    *,
+    no_defaults: bool,
+    is_evaluation: bool,
+) -> None:
+    """Suggest keep, unsure or drop for each candidate of a file; nothing is inserted.
+
+    \b
+    Examples:
+      feedmill screen candidates.json
+      feedmill screen candidates.json --topics mine.toml --topic lca --topic battery-recycling
+      feedmill screen --evaluate --set independent
+    """
+    config = config_of()
+    chosen = set_name or "sustainability"
+
+    async def action() -> _Screened | Evaluation:
+        topics = _topics(topic_file, no_defaults=no_defaults)
+        if set_name is not None and (candidates is not None or not is_evaluation):
+            message = "--set needs --evaluate without a file"
+            raise UsageError(message)
+        if is_evaluation:
+            text = evaluation_set(chosen) if candidates is None else _text(candidates)
+            own = (
+                []
+                if topic_file is None
+                else [one.id for one in read_topics(_text(topic_file)).topics]
+            )
+            return await _evaluate(text, topics, names, own, method, config)
+        if candidates is None:
+            message = "give a candidate file written by `feedmill collect-window`"
+            raise UsageError(message)
+        return await _screen(candidates, topics, names, method, reviewed, out, config)
+
+    result = run_async(action)
+    if isinstance(result, Evaluation):
+        _show_evaluation(result, chosen if candidates is None else None)
+    else:
+        _show_screened(result, candidates)
+
+
+async def _screen(
+    path: Path,
+    topics: TopicSet,
+    names: Sequence[str],
+    method: ScreenMethod,
+    reviewed: Sequence[Path],
+    out: Path | None,
+    config: Config,
+) -> _Screened:
+    file = read_candidates(path)
+    topics, warnings = _chosen(topics, names, file)
+    warnings += weaknesses(topics)
+    if file.prompt and method != "llm":
+        warnings.append("the prompt of the window is used by --method llm only")
+    texts = [screen_text_of(one) for one in file.candidates]
+    with progress(len(texts), "screening") as step:
+        async with open_screeners(config, method) as opened:
+            warnings += opened.warnings
+            methods = [one.name for one in opened.screeners]
+            learnt = learn(_labels(reviewed), methods, topics.version)
+            if reviewed and learnt is None:
+                warnings.append(
+                    "too few confirmations to learn from: at least 20 of this topic set are needed"
+                )
+            screenings = await screen_texts(
+                texts,
+                topics,
+                opened.screeners,
+                config.screen,
+                asked=opened.asked,
+                learnt=learnt,
+                progress=partial(_advance, step),
+                warn=warnings.append,
+            )
+    at = current_time()
+    titles = {text.ref: text.title for text in texts}
+    if out is None:
+        beside = write_screenings(path, file, screenings, at=at)
+        return _Screened(screenings, beside, warnings, learnt, titles, topics)
+    record = Screenings(
+        schema=SCREENING_SCHEMA, file_digest=file.digest, screened_at=at, screenings=screenings
+    )
+    write_atomically(out, encode_canonical(record))
+    return _Screened(screenings, out, warnings, learnt, titles, topics)
+
+
+async def _evaluate(
+    text: str,
+    known: TopicSet,
+    names: Sequence[str],
+    own: Sequence[str],
+    method: ScreenMethod,
+    config: Config,
+) -> Evaluation:
+    labelled = read_gold(text, known)
+    topics = _evaluated(known, names, own, labelled)
+    gold = about_only(labelled, topics)
+    with progress(None, "evaluating") as step:
+        async with open_screeners(config, method) as opened:
+            return await evaluate(
+                gold,
+                topics,
+                opened.screeners,
+                config.screen,
+                warnings=opened.warnings,
+                progress=lambda _: step(),
+            )
+
+
+def _evaluated(
+    known: TopicSet, names: Sequence[str], own: Sequence[str], gold: Sequence[EvaluationEntry]
+) -> TopicSet:
+    """The topics to measure: the named ones; else those of the file and those that the labels name."""
+    if names or not own:
+        return choose_topics(known, names)
+    labels = {topic for one in gold for topic in one.topics}
+    return choose_topics(
+        known, [one.id for one in known.topics if one.id in labels or one.id in own]
+    )
+
+
+def _advance(step: Callable[[], None], done: int) -> None:
+    for _ in range(done):
+        step()
+
+
+def _topics(path: Path | None, *, no_defaults: bool) -> TopicSet:
+    if path is None:
+        if no_defaults:
+            raise TopicError(["--no-defaults needs a topic file: pass --topics"])
+        return default_topics()
+    own = read_topics(_text(path))
+    if not no_defaults:
+        return merge_topics(default_topics(), own)
+    return with_digest(msgspec.structs.replace(own, background=(*background(), *own.background)))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise TopicError([f"{path} is not UTF-8 text"]) from problem
+
+
+def _chosen(
+    topics: TopicSet, names: Sequence[str], file: CandidateFile
+) -> tuple[TopicSet, list[str]]:
+    """The topics given as options, else those that the window was collected for."""
+    if names:
+        chosen = choose_topics(topics, names)
+        return with_digest(msgspec.structs.replace(chosen, prompt=file.prompt)), []
+    chosen, unknown = topics_of_window(topics, file)
+    return chosen, [
+        f"the window was collected for {name!r} , which is not a known topic"
+        for name in sorted(unknown)
+    ]
+
+
+def _labels(paths: Sequence[Path]) -> list[Label]:
+    """Training examples from reviews: the reviewer saw every candidate not suggested as drop."""
+    found: list[Label] = []
+    for path in paths:
+        file = read_candidates(path)
+        screenings = read_screenings(path, file)
+        confirmed = {
+            number
+            for one in read_confirmations(path)
+            if one.file_digest == file.digest
+            for number in one.candidate_ids
+        }
+        shown = {one.candidate_id for one in screenings if one.suggestion != "drop"} | confirmed
+        found += labels_of(screenings, confirmed, shown) if confirmed else ()
+    return found
+
+
+def _show_screened(done: _Screened, candidates: Path | None) -> None:
+    counts = Counter(one.suggestion for one in done.screenings)
+    if is_json():
+        show_json(
+            {
+                "path": str(done.path),
+                "counts": {name: counts.get(name, 0) for name in _ORDER},
+                "is_degraded": any(one.is_degraded for one in done.screenings),
+                "learnt_from": 0 if done.learnt is None else done.learnt.labels,
+                "topics": [one.id for one in done.topics.topics],
+                "warnings": done.warnings,
+                "screenings": [_slim(one) for one in done.screenings],
+            }
+        )
+        return
+    for words in done.warnings:
+        click.echo(style_text(f"warning: {shorten(words, 300)}", fg="yellow"), err=True)
+    ranked = sorted(done.screenings, key=lambda one: (_ORDER[one.suggestion], -one.score))
+    rows = [
+        (
+            str(one.candidate_id),
+            one.suggestion,
+            f"{one.score:.2f}",
+            one.topic or "",
+            done.titles[one.candidate_id] or "(without a title)",
+            one.reason,
+        )
+        for one in ranked
+        if one.suggestion != "drop"
+    ]
+    show_table(("id", "suggestion", "score", "topic", "title", "reason"), rows)
+    ids = ", ".join(one.id for one in done.topics.topics)
+    click.echo(f"topics: {shorten(ids, 300)}", err=True)
+    said = ", ".join(f"{counts.get(name, 0)} {name}" for name in _ORDER)
+    click.echo(f"{said}; written to {done.path}; next: feedmill review {candidates}", err=True)
+
+
+def _slim(screening: Screening) -> dict[str, Any]:
+    shape: dict[str, Any] = msgspec.to_builtins(screening)
+    return {name: value for name, value in shape.items() if name != "scores"}
+
+
+def _show_evaluation(found: Evaluation, ours: EvaluationSet | None) -> None:
+    if is_json():
+        shape = {"is_our_own_set": ours is not None, "set": ours, "methods": _by_method(found)}
+        show_json({**msgspec.to_builtins(found), **shape})
+        return
+    head = ("method", "topic", "texts", "relevant", "P", "R", "F1", "AUC", "F1 cross", "unsure")
+    rows = [_quality_row(one, one.topic) for one in found.qualities]
+    for part, qualities in found.splits.items():
+        rows += [
+            _quality_row(one, f"{one.topic} ({part})") for one in qualities if one.topic == "any"
+        ]
+    show_table(head, rows)
+    for words in (*found.warnings, *([_HONEST[ours]] if ours else [])):
+        click.echo(style_text(f"note: {words}", fg="yellow"), err=True)
+    for wrong in found.confusions[:20]:
+        gold = ",".join(wrong.gold) or "nothing"
+        click.echo(
+            f"  {wrong.id}  {wrong.score:.2f}  is {gold}: {shorten(wrong.title, 80)}", err=True
+        )
+
+
+def _by_method(found: Evaluation) -> dict[str, Any]:
+    """The figures of each method for any topic, and under `topics` those for each."""
+    shape: dict[str, Any] = {}
+    for one in found.qualities:
+        figures = msgspec.to_builtins(one)
+        if one.topic == ANY:
+            shape[one.method] = {**figures, "topics": {}}
+        else:
+            shape[one.method]["topics"][one.topic] = figures
+    return shape
+
+
+def _quality_row(one: Quality, topic: str) -> tuple[str, ...]:
+    figures = (one.precision, one.recall, one.f1, one.auc, one.f1_cross, one.unsure)
+    counts = (str(one.texts), str(one.relevant))
+    return (one.method, topic, *counts, *(f"{figure:.3f}" for figure in figures))

@@ -1,0 +1,129 @@
+"""`feedmill screen-live`: hold new entries of selected feeds for review."""
+# Tested in tests/integration/interfaces/cli/
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from feedmill.app.screeners import load_topics
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.interfaces.cli.options import json_option, list_options, topic_option, topics_option
+from feedmill.interfaces.cli.output import shorten, show_list, show_result
+from feedmill.interfaces.cli.run_command import pick_one, with_services
+from feedmill.model.screening import LiveScreen, LiveScreenMethod
+
+
+@click.group("screen-live")
+def screen_live() -> None:
+    """Hold new entries of selected feeds for review."""
+
+
+@screen_live.command("add")
+@click.option("--feed", "name", metavar="FEED", help="For this feed.")
+@click.option("--tag", metavar="TAG", help="For every feed with this tag.")
+@click.option(
+    "--keep-at",
+    type=click.FloatRange(0, 1),
+    metavar="SCORE",
+    help="Pass entries suggested as keep with at least this score; default: hold everything.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(("lexical", "embedding", "hybrid")),
+    default="hybrid",
+    show_default=True,
+    help="Screening method.",
+)
+@topics_option
+@topic_option
+@json_option
+def add_screen_command(
+    name: str | None,
+    tag: str | None,
+    keep_at: float | None,
+    method: LiveScreenMethod,
+    topic_file: Path | None,
+    topic_names: tuple[str, ...],
+) -> None:
+    """Hold new entries of a feed, or of every feed with a tag, for review.
+
+    \b
+    Examples:
+      feedmill screen-live add --tag news
+      feedmill screen-live add --feed https://example.com/feed --keep-at 0.8 --topic lca
+    """
+    if (name is None) == (tag is None):
+        message = "give either --feed or --tag"
+        raise click.UsageError(message)
+
+    async def action(services: Services) -> LiveScreen:
+        feed = None if name is None else await resolve_feed(name, services)
+        screen = LiveScreen(
+            id=services.clock.new_id(),
+            created_at=services.clock.now(),
+            feed_id=None if feed is None else feed.id,
+            tag=tag,
+            keep_at=keep_at,
+            method=method,
+            topics=None if keep_at is None else load_topics(topic_file, topic_names),
+        )
+        await services.store.add_screen(screen)
+        return screen
+
+    screen = with_services(action)
+    show_result(
+        _screen_shape(screen), f"added {screen.id}: new entries of {_whose(screen)} {_rule(screen)}"
+    )
+
+
+@screen_live.command("list")
+@list_options()
+def list_screens_command() -> None:
+    """List live screens."""
+
+    screens = with_services(lambda services: services.store.screens())
+    rows = [(one.id, _whose(one), _rule(one)) for one in screens]
+    items = [_screen_shape(one) for one in screens]
+    show_list(items, ("id", "of", "rule"), rows)
+
+
+@screen_live.command("remove")
+@click.argument("screen_id", metavar="ID")
+@json_option
+def remove_screen_command(screen_id: str) -> None:
+    """Remove a live screen; entries it holds stay held."""
+
+    async def action(services: Services) -> str:
+        known, hint = await services.store.screens(), "`feedmill screen-live list` lists them"
+        picked = pick_one(known, screen_id, "live screen", hint)
+        await services.store.remove_screen(picked.id)
+        return picked.id
+
+    removed = with_services(action)
+    show_result({"removed": removed}, f"removed {removed}")
+
+
+def _whose(screen: LiveScreen) -> str:
+    return f"tag {screen.tag}" if screen.feed_id is None else f"feed {screen.feed_id}"
+
+
+def _rule(screen: LiveScreen) -> str:
+    if screen.keep_at is None or screen.topics is None:
+        return "are held"
+    topics = ", ".join(topic.id for topic in screen.topics.topics)
+    return f"pass from {screen.keep_at:g} ({screen.method}: {shorten(topics, 80)}), others are held"
+
+
+def _screen_shape(screen: LiveScreen) -> dict[str, Any]:
+    topics = None if screen.topics is None else [topic.id for topic in screen.topics.topics]
+    return {
+        "id": screen.id,
+        "created_at": screen.created_at,
+        "feed_id": screen.feed_id,
+        "tag": screen.tag,
+        "keep_at": screen.keep_at,
+        "method": screen.method,
+        "topics": topics,
+    }

@@ -1,0 +1,269 @@
+"""`feedmill topics`: write, test and improve topics for screening."""
+# Tested in tests/integration/interfaces/cli/commands/two_phase/test_topics.py
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from msgspec.structs import replace
+
+from feedmill.app.screeners import background, open_screeners
+from feedmill.engine.two_phase.candidate_file import read_candidates, write_atomically
+from feedmill.engine.two_phase.improve_topic import (
+    Improvement,
+    Labelled,
+    entries_to_label,
+    improve_topic,
+)
+from feedmill.engine.two_phase.screen import screen_texts
+from feedmill.engine.two_phase.sidecar_files import parse_ids
+from feedmill.errors import TopicError
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import shorten, show_json, show_result, show_table
+from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.model.screening import Screening, ScreenText, Topic, TopicSet
+from feedmill.screen.texts import screen_text_of
+from feedmill.screen.topics import read_topics, topic_named, weaknesses, with_digest, write_topics
+
+_path = click.Path(exists=True, dir_okay=False, path_type=Path)
+_BEST: Final = 5
+_FEWEST_LABELS: Final = 4
+
+
+@click.group()
+def topics() -> None:
+    """Write, test and improve topics for screening."""
+
+
+@topics.command("new")
+@click.argument("topic_id", metavar="ID")
+@click.option("--name", required=True, help="What the topic is called.")
+@click.option("--description", required=True, help="One line that says what it is about.")
+@click.option("--example", "examples", multiple=True, help="A sentence about it; repeatable.")
+@click.option(
+    "--not-example", "not_examples", multiple=True, help="One that only sounds like it; repeatable."
+)
+@click.option(
+    "--file",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="topics.toml",
+    show_default=True,
+    help="The topic file; it is made or extended.",
+)
+@json_option
+def new_topic(
+    topic_id: str,
+    name: str,
+    description: str,
+    examples: tuple[str, ...],
+    not_examples: tuple[str, ...],
+    path: Path,
+) -> None:
+    """Add a topic to a topic file; a name and one line are enough to begin.
+
+    \b
+    Examples:
+      feedmill topics new compost --name Compost --description "Making humus of kitchen waste."
+    """
+    is_there = path.exists()
+
+    async def action() -> tuple[str, ...]:
+        known = _read(path) if is_there else TopicSet(name=path.stem, topics=())
+        if topic_named(known, topic_id) is not None:
+            raise TopicError([f"{path} has a topic {topic_id!r} already"])
+        topic = Topic(
+            id=topic_id,
+            name=name,
+            description=description,
+            examples=examples,
+            not_examples=not_examples,
+        )
+        text = write_topics(replace(known, topics=(*known.topics, topic)))
+        read_topics(text)  # every mistake before the file is written
+        write_atomically(path, text.encode())
+        return weaknesses(TopicSet(name="", topics=(topic,)))
+
+    weak = run_async(action)
+    _show(
+        {"id": topic_id, "path": str(path), "warnings": list(weak)},
+        [f"added {topic_id} to {path}", *weak, f"next: feedmill topics improve {path} WINDOW"],
+    )
+
+
+@topics.command("test")
+@click.argument("path", type=_path, metavar="FILE")
+@click.argument("window", type=_path, metavar="WINDOW")
+@json_option
+def test_topics(path: Path, window: Path) -> None:
+    """Show the best entries of a window for each topic of a file; nothing is written."""
+    config = config_of()
+
+    async def action() -> tuple[TopicSet, list[ScreenText], tuple[Screening, ...]]:
+        known, texts = _with_background(_read(path)), _texts(window)
+        async with open_screeners(config) as opened:
+            said = await screen_texts(
+                texts, known, opened.screeners, config.screen, asked=opened.asked
+            )
+        return known, texts, said
+
+    known, texts, said = run_async(action)
+    titles = {text.ref: text.title for text in texts}
+    rows = [
+        (
+            topic.id,
+            str(one.candidate_id),
+            one.suggestion,
+            f"{one.score:.2f}",
+            titles[one.candidate_id],
+        )
+        for topic in known.topics
+        for one in sorted(
+            (one for one in said if one.topic == topic.id), key=lambda one: -one.score
+        )[:_BEST]
+    ]
+    if is_json():
+        names = ("topic", "candidate_id", "suggestion", "score", "title")
+        show_json({"items": [dict(zip(names, row, strict=True)) for row in rows], "next": None,
+                   "warnings": list(weaknesses(known))})  # fmt: skip
+        return
+    show_table(("topic", "id", "suggestion", "score", "title"), rows)
+    for words in weaknesses(known):
+        click.echo(f"note: {words}", err=True)
+
+
+@topics.command("improve")
+@click.argument("path", type=_path, metavar="FILE")
+@click.argument("window", type=_path, metavar="WINDOW")
+@click.option("--topic", "name", help="The topic to improve [the only one of the file].")
+@click.option(
+    "--count", type=click.IntRange(4, 100), default=10, show_default=True, help="Entries to label."
+)
+@click.option("--about", help="Instead of asking: ids of entries about the topic, such as 3,7.")
+@click.option("--not-about", help="Instead of asking: ids of entries about something else.")
+@json_option
+def improve(
+    path: Path,
+    window: Path,
+    name: str | None,
+    count: int,
+    about: str | None,
+    not_about: str | None,
+) -> None:
+    """Label entries of a window, refit a topic, and show how well it does before and after.
+
+    On a terminal it shows ten entries and asks whether each is about the topic. What you say becomes examples
+    and counter-examples, unless the topic would do worse with them.
+    """
+    config = config_of()
+    known = run_async(lambda: _loaded(path))
+    topic = _chosen(known, name)
+
+    async def pick() -> list[ScreenText]:
+        alone = with_digest(replace(known, topics=(topic,)))
+        async with open_screeners(config) as opened:
+            return await entries_to_label(
+                _texts(window), alone, opened.screeners, config.screen, count
+            )
+
+    labelled = (
+        _given(window, about, not_about)
+        if about is not None or not_about is not None
+        else _asked(run_async(pick), topic)
+    )
+    if len(labelled) < _FEWEST_LABELS or len({one.is_relevant for one in labelled}) < 2:
+        message = f"at least {_FEWEST_LABELS} entries of both kinds are needed; nothing was written"
+        raise click.UsageError(message)
+
+    async def action() -> Improvement:
+        async with open_screeners(config) as opened:
+            return await improve_topic(known, topic.id, labelled, opened.screeners, config.screen)
+
+    done = run_async(action)
+    if done.is_changed:
+        own = _read(path)
+        kept = tuple(done.topic if one.id == topic.id else one for one in own.topics)
+        write_atomically(path, write_topics(replace(own, topics=kept)).encode())
+    change = "written" if done.is_changed else "not changed: it would do worse with these examples"
+    _show(
+        {
+            "topic": topic.id,
+            "labels": len(labelled),
+            "f1": [done.f1_before, done.f1_after],
+            "auc": [done.auc_before, done.auc_after],
+            "is_changed": done.is_changed,
+        },
+        [
+            f"{topic.id}: F1 {done.f1_before:.2f} before, {done.f1_after:.2f} after",
+            f"AUC {done.auc_before:.2f} before, {done.auc_after:.2f} after",
+            f"{len(labelled)} entries, each measured without itself; {change}",
+        ],
+    )
+
+
+async def _loaded(path: Path) -> TopicSet:
+    return _with_background(_read(path))
+
+
+def _read(path: Path) -> TopicSet:
+    try:
+        return read_topics(path.read_text("utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        raise TopicError([f"{path} is not UTF-8 text"]) from problem
+
+
+def _with_background(own: TopicSet) -> TopicSet:
+    return with_digest(replace(own, background=(*background(), *own.background)))
+
+
+def _chosen(known: TopicSet, name: str | None) -> Topic:
+    if name is None and len(known.topics) == 1:
+        return known.topics[0]
+    found = None if name is None else topic_named(known, name)
+    if found is None:
+        ids = ", ".join(one.id for one in known.topics)
+        message = f"name a topic of the file with --topic: {ids}"
+        raise click.UsageError(message)
+    return found
+
+
+def _texts(window: Path) -> list[ScreenText]:
+    return [screen_text_of(one) for one in read_candidates(window).candidates]
+
+
+def _given(window: Path, about: str | None, not_about: str | None) -> list[Labelled]:
+    texts = {text.ref: text for text in _texts(window)}
+    labels = [(ids, label) for ids, label in ((about, True), (not_about, False)) if ids]
+    found = [(number, label) for ids, label in labels for number in parse_ids(ids)]
+    unknown = [number for number, _ in found if number not in texts]
+    if unknown:
+        message = f"the window has no candidate {unknown[0]}"
+        raise click.UsageError(message)
+    return [Labelled(texts[number], label) for number, label in found]
+
+
+def _asked(texts: Sequence[ScreenText], topic: Topic) -> list[Labelled]:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        message = "not a terminal: give --about and --not-about"
+        raise click.UsageError(message)
+    found: list[Labelled] = []
+    for number, text in enumerate(texts, 1):
+        click.echo(
+            f"{number}/{len(texts)}  {shorten(text.title, 200)}  ({shorten(text.feed_title, 60)})"
+        )
+        click.echo(f"      {shorten(text.summary, 300)}")
+        said = click.prompt(
+            f"Is it about {shorten(topic.name, 60)}? y, n, s to skip",
+            type=click.Choice(("y", "n", "s")),
+            show_choices=False,
+        )
+        if said != "s":
+            found.append(Labelled(text, said == "y"))
+    return found
+
+
+def _show(shape: dict[str, Any], lines: Sequence[str]) -> None:
+    show_result(shape, "\n".join(lines))

@@ -1,0 +1,210 @@
+"""`feedmill store`: transfer a SQLite store to PostgreSQL and compare the two."""
+# Tested in tests/integration/interfaces/cli/
+
+import sys
+from functools import partial
+
+import click
+
+from feedmill.app.store_moves import BATCH_ROWS, compare_stores, transfer_store
+from feedmill.config import Config
+from feedmill.engine.deliver.rewound_log import tell_if_rewound
+from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
+from feedmill.interfaces.cli.run_command import config_of, run_async, with_services
+from feedmill.model.storage import ComparedTable, Transfer
+from feedmill.observe.masking import mask_secrets
+
+_batch_option = click.option(
+    "--batch-rows",
+    type=click.IntRange(min=1),
+    default=BATCH_ROWS,
+    show_default=True,
+    help="Rows per transaction.",
+)
+
+
+@click.group()
+def store() -> None:
+    """Transfer the store to another database."""
+
+
+@store.command("migrate", short_help="Copy a SQLite store into an empty PostgreSQL.")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="[TO]", required=False)
+@click.option("--dry-run", is_flag=True, help="Show what would be copied; write nothing.")
+@click.option(
+    "--restart",
+    is_flag=True,
+    help="Discard what an interrupted transfer has copied, and start again.",
+)
+@_batch_option
+@json_option
+def transfer_store_command(
+    source: str, target: str | None, batch_rows: int, *, dry_run: bool, restart: bool
+) -> None:
+    """Copy a SQLite store into an empty PostgreSQL and compare the two row by row.
+
+    FROM is sqlite:PATH, the file or its home folder. TO is postgresql://…; default: the configured
+    store. Stop feedmill first: a file that another process has open is refused, and it is locked
+    meanwhile. FROM is not changed. After a crash, run it again: it resumes.
+
+    \b
+    Examples:
+      feedmill store migrate sqlite:feedmill-data postgresql://feedmill@db/feedmill --dry-run
+      feedmill store migrate sqlite:feedmill-data postgresql://feedmill@db/feedmill
+      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill store migrate sqlite:feedmill-data
+    """
+    config = config_of()
+    url = _target(target, config)
+
+    async def action() -> Transfer:
+        return await transfer_store(
+            config,
+            source,
+            url,
+            partial(progress),
+            dry_run=dry_run,
+            restart=restart,
+            batch_rows=batch_rows,
+        )
+
+    done = run_async(action)
+    if is_json():
+        show_json(done)
+    elif dry_run:
+        _say_plan(done)
+    else:
+        _say_carried(done, url)
+    sys.exit(0 if done.is_same else 1)
+
+
+@store.command("verify", short_help="Compare a SQLite store with a PostgreSQL one.")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="[TO]", required=False)
+@_batch_option
+@json_option
+def compare_stores_command(source: str, target: str | None, batch_rows: int) -> None:
+    """Compare a SQLite store with a PostgreSQL one, row by row; nothing is written.
+
+    They are equal right after a transfer, and differ once feedmill works on the new store.
+
+    \b
+    Examples:
+      feedmill store verify sqlite:feedmill-data postgresql://feedmill@db/feedmill
+    """
+    config = config_of()
+    url = _target(target, config)
+
+    async def action() -> Transfer:
+        bar = partial(progress)
+        return await compare_stores(config, source, url, bar, batch_rows=batch_rows)
+
+    found = run_async(action)
+    if is_json():
+        show_json(found)
+    else:
+        _say_compared(found)
+    sys.exit(0 if found.is_same else 1)
+
+
+def _target(target: str | None, config: Config) -> str:
+    if (target or config.store.url) is None:
+        message = "give the PostgreSQL to copy into, or set FEEDMILL_STORE_URL"
+        raise click.UsageError(message)
+    return target or config.store.url or ""
+
+
+def _say_plan(plan: Transfer) -> None:
+    for name in plan.migrations:
+        click.echo(f"would apply  {name}")
+    show_table(("table", "rows"), [(table.name, f"{table.rows:,}") for table in plan.tables])
+    total = sum(table.rows for table in plan.tables)
+    verb = "an interrupted transfer would resume" if plan.resumed else "would be copied"
+    click.echo(f"{total:,} rows in all, {verb}: {plan.source} to {plan.target}")
+
+
+def _say_carried(done: Transfer, url: str) -> None:
+    for name in done.migrations:
+        click.echo(f"applied  {name}")
+    total = sum(table.rows for table in done.tables)
+    copied = sum(table.copied for table in done.tables)
+    rest = f", {total - copied:,} already copied" if done.resumed else ""
+    click.echo(f"{copied:,} rows copied{rest}")
+    replaced = sum(table.replaced for table in done.tables)
+    if replaced:
+        click.echo(f"{replaced:,} NUL characters, which PostgreSQL cannot hold, became U+FFFD")
+    folded = sum(table.folded for table in done.tables)
+    if folded:
+        click.echo(f"{folded:,} keys became equal to another key and were merged with it")
+    _say_compared(done)
+    if not done.is_same:
+        click.echo("nothing was changed in the old store; begin again with --restart")
+        return
+    click.echo(
+        f"next: set FEEDMILL_STORE_URL={mask_secrets(url)}, keep the home folder (raw documents"
+    )
+    click.echo("  stay in it until `feedmill blobs migrate` moves them), start feedmill,")
+    click.echo(
+        f"  and put {done.source.removeprefix('sqlite:')} away: feedmill must not poll from it again"
+    )
+
+
+@store.command("mark-restored", short_help="Tell readers that the event log went back.")
+@click.option(
+    "--delivered",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="SEQ",
+    help="The highest event number that a reader may have, where it is known.",
+)
+@click.option("--told", "earlier", type=click.IntRange(min=0), default=0, hidden=True)
+@json_option
+def mark_restored(delivered: int, earlier: int) -> None:
+    """Append an event log.rewound, after a backup was restored or a standby promoted.
+
+    Where the home folder is as before, feedmill notices by itself. Use this on a new machine, or when
+    several machines share a PostgreSQL that lost its last transactions. New events get numbers that no
+    reader has seen.
+
+    \b
+    Examples:
+      feedmill store mark-restored
+      feedmill store mark-restored --delivered 120345
+    """
+
+    async def action(services: Services) -> int:
+        known = max(delivered, earlier, await services.store.last_seq())
+        await tell_if_rewound(services.store, NewestEvent(seq=known + 1), services.clock.now())
+        return await services.store.last_seq()
+
+    seq = with_services(action)
+    if is_json():
+        show_json({"seq": seq})
+        return
+    click.echo(f"readers are told by event {seq} (log.rewound)")
+
+
+def _say_compared(found: Transfer) -> None:
+    for table in found.compared:
+        if not table.is_same:
+            _say_difference(table)
+    different = [table for table in found.compared if not table.is_same]
+    rows = sum(table.rows_from for table in found.compared)
+    if different:
+        click.echo(f"{len(different)} of {len(found.compared)} tables differ")
+        return
+    click.echo(f"{rows:,} rows compared in {len(found.compared)} tables: count and SHA-256 agree")
+
+
+def _say_difference(table: ComparedTable) -> None:
+    mark = style_text("differs", fg="red")
+    counts = f"{table.rows_from:,} rows against {table.rows_to:,}, {table.differing:,} differ"
+    click.echo(f"  {mark} {table.name}: {counts}")
+    if table.first is not None:
+        columns = f" in {', '.join(table.first.columns)}" if table.first.columns else ""
+        key = shorten(table.first.key, 120)
+        click.echo(f"          the first is {table.first.kind}{columns}: {key}")
