@@ -16,8 +16,8 @@ import asyncpg
 from tests.support.sample_refreshes import fetch_record
 
 from feedmill.adapters.store.tables.codec import digest, feed_of_new, json_text, micros
-from feedmill.adapters.store.tables.fetches import request_of, response_of
 from feedmill.adapters.store.tables.lanes import shard_of
+from feedmill.adapters.store.tables.subscriptions.fetches import request_of, response_of
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
 

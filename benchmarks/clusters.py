@@ -40,7 +40,7 @@ from feedmill.api import normalise, parse
 from feedmill.cluster.evidence import compare
 from feedmill.cluster.sketch import keys_of, plain_text, sketch, words_of
 from feedmill.identify.hashes import link_of
-from feedmill.model.cluster import Sketch, SketchBatch, StoryText
+from feedmill.model.derived.cluster import Sketch, SketchBatch, StoryText
 from feedmill.model.parsed import ParsedFeed
 
 _FEEDS: Final = 200

@@ -36,7 +36,7 @@ from feedmill.config import AccessConfig, Config, StoreConfig
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.interfaces.console.app import make_console
 from feedmill.interfaces.rest.server import rest_server
-from feedmill.model.figures import Figures, Totals
+from feedmill.model.running.figures import Figures, Totals
 from feedmill.observe import log
 
 Timings = dict[str, list[tuple[float, float]]]  # wall and CPU milliseconds, by page

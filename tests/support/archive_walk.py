@@ -16,9 +16,9 @@ from feedmill.adapters.settings import load_config
 from feedmill.app.services import open_services
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.service.backfill import start_backfill
-from feedmill.model.job import JobState
+from feedmill.engine.service.feeds.backfill import start_backfill
 from feedmill.model.page import EntryFilter
+from feedmill.model.running.job import JobState
 from feedmill_demo.server.script import Request, document
 from feedmill_demo.server.server import Publisher
 

@@ -10,7 +10,7 @@ from feedmill.adapters.store.postgres import pool
 from feedmill.adapters.store.postgres.pool import ConnectionJob, PgConnection
 from feedmill.adapters.store.sql_store import SqlStore, write
 from feedmill.adapters.store.statements import Query
-from feedmill.adapters.store.tables import moves
+from feedmill.adapters.store.tables.subscriptions import moves
 
 Fault = Callable[[], None]  # may raise
 

@@ -7,10 +7,10 @@ from tests.support.two_phase_steps import answer, collect, on
 from feedmill.engine.service.webhooks import add_webhook
 from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.model.event import Event
-from feedmill.model.job import NewJob
+from feedmill.model.running.job import NewJob
+from feedmill.model.running.webhook import DeadLetter, Settlement
+from feedmill.model.running.worker import Worker
 from feedmill.model.screening import LiveScreen
-from feedmill.model.webhook import DeadLetter, Settlement
-from feedmill.model.worker import Worker
 from feedmill_demo.server.script import Answer, document
 
 ATTACKS = (

@@ -12,7 +12,16 @@ from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.model.fetch import Fresh
-from feedmill.model.job import Again, Done, Failed, Job, JobResult, JobRunRecord, Later, NewJob
+from feedmill.model.running.job import (
+    Again,
+    Done,
+    Failed,
+    Job,
+    JobResult,
+    JobRunRecord,
+    Later,
+    NewJob,
+)
 
 Step = Callable[[JobRun], Awaitable[JobResult]]
 

@@ -25,8 +25,8 @@ from feedmill.engine.documents.media import tidy_media
 from feedmill.engine.maintain.retention import verify_media
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
+from feedmill.model.derived.media import MediaFilter, MediaItem
 from feedmill.model.feed import FeedOverrides
-from feedmill.model.media import MediaFilter, MediaItem
 from feedmill_demo.server.script import Answer, Answering, document, redirect
 from feedmill_demo.server.server import Publisher
 

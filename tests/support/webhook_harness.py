@@ -20,8 +20,8 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
+from feedmill.model.running.webhook import Delivery, Webhook
 from feedmill.model.schedule import ScheduleState
-from feedmill.model.webhook import Delivery, Webhook
 
 HASTY = WebhookConfig(
     backoff_base_sec=0.02, backoff_cap_sec=0.05, look_sec=0.02, lease_sec=300.0, timeout_ms=300_000

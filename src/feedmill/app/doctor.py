@@ -43,8 +43,8 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.readiness import ReadinessCheck, cached_check
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError, extra_hint
-from feedmill.model.media import MediaUsage
-from feedmill.model.worker import WorkerRole
+from feedmill.model.derived.media import MediaUsage
+from feedmill.model.running.worker import WorkerRole
 from feedmill.observe import log
 from feedmill.observe.masking import mask_secrets
 

@@ -10,11 +10,11 @@ from typing import Final, assert_never
 import msgspec
 
 from feedmill.app.services import DATABASE_NAME
-from feedmill.engine.ports.exports import ExportWriter
+from feedmill.engine.ports.entries import ExportWriter
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.export import export_table
+from feedmill.engine.service.contents.export import export_table
 from feedmill.errors import MissingExtraError, NotFoundError, UsageError
-from feedmill.model.export import (
+from feedmill.model.running.export import (
     EXPORTS,
     ExportFilter,
     ExportFormat,

@@ -45,8 +45,8 @@ from feedmill.engine.run.memory_budget import MemoryBudget
 from feedmill.engine.run.services import ScreenFunction, Services
 from feedmill.errors import BlobError, MissingExtraError, StoreError
 from feedmill.model.event import Event
+from feedmill.model.running.webhook import TopicContent
 from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
-from feedmill.model.webhook import TopicContent
 from feedmill.observe import log
 from feedmill.publish.ndjson import cloudevent_line, event_line
 
@@ -141,7 +141,7 @@ def _screen_function(config: Config, stack: AsyncExitStack) -> ScreenFunction:
 
 
 async def _render_topic(url: str, services: Services) -> TopicContent | None:
-    from feedmill.engine.service.metafeed_pages import render_topic  # noqa: PLC0415  # see Deferred
+    from feedmill.engine.service.metafeeds.pages import render_topic  # noqa: PLC0415  # see Deferred
 
     return await render_topic(url, services)
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store import open as opening
 from feedmill.config import Config
-from feedmill.model.storage import Transfer
+from feedmill.model.running.storage import Transfer
 
 if TYPE_CHECKING:
     from feedmill.adapters.store.transfer.copy import Progress

@@ -4,7 +4,7 @@ from typing import Final
 
 from feedmill.config import BackfillConfig
 from feedmill.model.feed import Feed
-from feedmill.model.job import NewJob
+from feedmill.model.running.job import NewJob
 
 BACKFILL: Final = "backfill"  # the kind of the job
 

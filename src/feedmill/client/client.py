@@ -15,8 +15,8 @@ from urllib.parse import quote
 from feedmill.client.follow import SILENCE_SEC, follow
 from feedmill.client.transport import Parameters, Transport
 from feedmill.model.base import Value
-from feedmill.model.figures import Granularity, TopBy
 from feedmill.model.page import Duplicates, EntryOrder
+from feedmill.model.running.figures import Granularity, TopBy
 from feedmill.publish.figure_shapes import (
     FeedFigures,
     ServiceLevels,

@@ -8,7 +8,7 @@ from operator import eq
 from typing import Final
 
 from feedmill.cluster.sketch import POINTS, exact_second
-from feedmill.model.cluster import Evidence, Sketch
+from feedmill.model.derived.cluster import Evidence, Sketch
 
 _SAME_TEXT: Final = 0.7  # similarity that needs no title
 _PART: Final = 0.3  # share of the shorter text that stands in the longer one, beside the same title

@@ -13,7 +13,7 @@ from struct import pack
 from typing import Final
 from zlib import crc32
 
-from feedmill.model.cluster import Sketch, StoryText
+from feedmill.model.derived.cluster import Sketch, StoryText
 
 MIN_WORDS: Final = 30  # a shorter text proves nothing by itself
 POINTS: Final = 64

@@ -3,7 +3,7 @@
 from typing import Final
 
 from feedmill.config import FullTextConfig
-from feedmill.model.full_text import ExtractedText, NoFullText
+from feedmill.model.derived.full_text import ExtractedText, NoFullText
 
 _TEASER_WORDS: Final = 250  # behind a paywall, a text up to here is its beginning
 _SHARE_OF_FEED: Final = 0.8  # a text below this share of the feed's own has lost something

@@ -6,7 +6,7 @@ from feedmill.canonicalise.urls import http_url
 from feedmill.config import FullTextConfig
 from feedmill.model.feed import Feed
 from feedmill.model.identity import Added, Change
-from feedmill.model.job import NewJob
+from feedmill.model.running.job import NewJob
 
 KIND = "fulltext"
 

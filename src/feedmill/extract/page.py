@@ -15,7 +15,7 @@ from feedmill.canonicalise.policies import canonical_link
 from feedmill.errors import UsageError
 from feedmill.extract.paywall import is_paywalled
 from feedmill.extract.selector import select
-from feedmill.model.full_text import ExtractedText, NoFullText, PageTask
+from feedmill.model.derived.full_text import ExtractedText, NoFullText, PageTask
 
 RECIPE: Final = "2"  # grows when our use of the extractor changes what comes out
 VERSION: Final = f"{RECIPE}+trafilatura-{trafilatura.__version__}"

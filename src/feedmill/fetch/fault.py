@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from feedmill.model.figures import Fault
+from feedmill.model.running.figures import Fault
 
 SUCCESSFUL_OUTCOMES: Final = frozenset({"fresh", "unchanged", "same-body", "pushed"})
 

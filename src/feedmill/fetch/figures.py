@@ -14,7 +14,7 @@ from msgspec.structs import astuple, replace
 
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES, fault_of
 from feedmill.model.feed import FetchRecord
-from feedmill.model.figures import Figures, PayloadClass, Totals
+from feedmill.model.running.figures import Figures, PayloadClass, Totals
 from feedmill.model.schedule import ScheduleState
 
 K = TypeVar("K")

@@ -13,7 +13,7 @@ import msgspec
 
 from feedmill.identify.keys import identity_keys
 from feedmill.model.base import Value
-from feedmill.model.document_diff import DocumentDiff, EntryChange, FieldChange
+from feedmill.model.derived.document_diff import DocumentDiff, EntryChange, FieldChange
 from feedmill.model.entry import Entry, NormalisedFeed
 from feedmill.model.identity import IdentityKey, KeyType
 from feedmill.model.parsed import ParsedEntry, ParsedFeed

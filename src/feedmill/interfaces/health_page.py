@@ -15,7 +15,7 @@ import msgspec
 from feedmill.config import ServeConfig
 from feedmill.engine.run.liveness import Liveness
 from feedmill.interfaces.http_server import BadRequestAnswer, abort_connection, http_server, listen
-from feedmill.model.worker import Readiness
+from feedmill.model.running.worker import Readiness
 from feedmill.observe.metrics import Metrics
 
 _LIMITS: Final = ServeConfig(header_timeout_sec=5.0, send_timeout_sec=5.0)

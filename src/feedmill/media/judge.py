@@ -7,7 +7,7 @@ from typing import Final
 
 from feedmill.media.types import sniff_type, usual_type
 from feedmill.model.base import Value
-from feedmill.model.media import MediaFailure
+from feedmill.model.derived.media import MediaFailure
 
 _SRI: Final = re.compile(r"(sha256|sha384|sha512)-([A-Za-z0-9+/]{20,100}={0,2})")
 _TEXTS: Final = ("text/", "application/json", "application/xhtml+xml", "application/xml")

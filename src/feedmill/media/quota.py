@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from feedmill.model.media import MediaFile
+from feedmill.model.derived.media import MediaFile
 
 
 def files_that_go(

@@ -8,8 +8,8 @@ import re
 from typing import Final
 
 from feedmill.model.base import Value
+from feedmill.model.derived.media import PartialState
 from feedmill.model.fetch import Headers
-from feedmill.model.media import PartialState
 
 _CONTENT_RANGE: Final = re.compile(r"bytes\s+(?:(\d{1,18})-(\d{1,18})|\*)/(\d{1,18}|\*)")
 

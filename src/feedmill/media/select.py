@@ -8,12 +8,12 @@ from typing import Final
 from feedmill.canonicalise.urls import http_url
 from feedmill.config import MediaConfig
 from feedmill.media.types import media_type_of_name
+from feedmill.model.derived.media import MediaRules, WantedFile
 from feedmill.model.entry import EntryEnclosure
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
 from feedmill.model.identity import Added, Change, Revised
-from feedmill.model.job import NewJob
-from feedmill.model.media import MediaRules, WantedFile
+from feedmill.model.running.job import NewJob
 
 SELECT_KIND: Final = "media-select"
 DOWNLOAD_KIND: Final = "media"

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from feedmill.model.base import Value
+from feedmill.model.derived.search import Highlight
 from feedmill.model.entry import Author, EntryEnclosure, PublishedSource
-from feedmill.model.search import Highlight
 
 EventType = Literal[
     "new_entry",

@@ -1,11 +1,11 @@
-"""One page of a list with the cursors of its neighbours, and which entries a list shows."""
+"""One page of a list with the cursors of its neighbours, and which entries, feeds and hosts a list shows."""
 # Tested in tests/contracts/store/test_moves_and_merges.py
 
 from datetime import datetime
 from typing import Generic, Literal, TypeVar
 
 from feedmill.model.base import Value
-from feedmill.model.search import SearchQuery
+from feedmill.model.derived.search import SearchQuery
 
 T = TypeVar("T")
 
@@ -60,3 +60,14 @@ class Page(Value, Generic[T]):
     items: tuple[T, ...]
     next: str | None = None
     previous: str | None = None  # only where a list can be read backwards
+
+
+class HostFilter(Value):
+    """Which hosts a list shows."""
+
+    text: str | None = None  # part of the name
+    host: str | None = None  # exactly this one, with all its lanes
+    troubled: bool = False  # only those that pause or fail
+    resting: bool = (
+        False  # only those that are left alone now; those with the most feeds come first
+    )

@@ -7,7 +7,9 @@ from typing import Final
 import msgspec
 
 from feedmill.model.addresses import mask_address
-from feedmill.model.cluster import ClusterChange
+from feedmill.model.derived.cluster import ClusterChange
+from feedmill.model.derived.full_text import FullText
+from feedmill.model.derived.media import MediaItem
 from feedmill.model.event import EventType, NewEvent
 from feedmill.model.feed import (
     Feed,
@@ -19,9 +21,7 @@ from feedmill.model.feed import (
     NewFeed,
     QuotaReason,
 )
-from feedmill.model.full_text import FullText
 from feedmill.model.identity import Added, Changes, Rekeyed, Removed, Revised
-from feedmill.model.media import MediaItem
 from feedmill.publish.to_json import format_instant
 
 # So many revisions in one document are one piece of news, not so many.

@@ -1,11 +1,11 @@
 """Shapes of figures, service levels and the status of the whole engine (002 §4.9, §10)."""
-# Tested in tests/unit/engine/service/test_figure_shapes.py
+# Tested in tests/unit/engine/service/health/test_figure_shapes.py
 
 from datetime import datetime
 from typing import Literal
 
 from feedmill.model.base import Value
-from feedmill.model.figures import (
+from feedmill.model.running.figures import (
     Fault,
     FeedCounts,
     Granularity,

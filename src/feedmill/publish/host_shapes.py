@@ -1,5 +1,5 @@
 """Shapes of hosts for REST and programs."""
-# Tested in tests/integration/engine/service/test_hosts.py
+# Tested in tests/integration/engine/service/feeds/test_hosts.py
 
 from datetime import datetime
 

@@ -13,15 +13,14 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from feedmill.model.base import Value
 from feedmill.model.canonical import Canonical, Discovered, FoundFeed
-from feedmill.model.cluster import Cluster, ClusterMember
+from feedmill.model.derived.cluster import Cluster, ClusterMember
+from feedmill.model.derived.full_text import FullText
+from feedmill.model.derived.media import MediaItem
 from feedmill.model.event import Cursor, Event, EventType, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FeedType, FetchRecord
-from feedmill.model.full_text import FullText
-from feedmill.model.job import JobState
-from feedmill.model.media import MediaItem
 from feedmill.model.push import PushState
-from feedmill.model.schedule import Circuit, DecisionReason, Health, HintSource, StepCode
-from feedmill.model.webhook import (
+from feedmill.model.running.job import JobState
+from feedmill.model.running.webhook import (
     DeadLetter,
     DeliveryFormat,
     EventFormat,
@@ -29,6 +28,7 @@ from feedmill.model.webhook import (
     PauseReason,
     WebhookState,
 )
+from feedmill.model.schedule import Circuit, DecisionReason, Health, HintSource, StepCode
 from feedmill.publish.move_shapes import CandidateShape
 
 EntryShape = StoredEntry

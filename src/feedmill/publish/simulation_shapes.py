@@ -1,5 +1,5 @@
 """Shapes of a simulation: what was recorded beside what another policy would have done."""
-# Tested in tests/integration/engine/service/test_simulate.py
+# Tested in tests/integration/engine/service/feeds/test_simulate.py
 
 from collections.abc import Mapping
 from datetime import datetime

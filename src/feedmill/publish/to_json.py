@@ -14,9 +14,9 @@ from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.event import Event, Revision, StoredEntry
 from feedmill.model.feed import Feed, FetchRecord
+from feedmill.model.running.token import Token
+from feedmill.model.running.webhook import DeadLetter, Webhook
 from feedmill.model.schedule import Decision
-from feedmill.model.token import Token
-from feedmill.model.webhook import DeadLetter, Webhook
 from feedmill.publish.move_shapes import DEFAULT_MOVES
 from feedmill.publish.to_shapes import decision_shape, feed_shape, fetch_shape
 

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from feedmill.config import MovesConfig, ScheduleConfig
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import BodyRef, Feed, FeedOverrides, FetchRecord
+from feedmill.model.running.webhook import Webhook
 from feedmill.model.schedule import Decision, Hint, Hints
-from feedmill.model.webhook import Webhook
 from feedmill.publish.move_shapes import DEFAULT_MOVES, candidate_shape
 from feedmill.publish.shapes import (
     AddedFeed,

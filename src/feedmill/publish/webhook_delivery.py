@@ -10,7 +10,7 @@ import msgspec
 from feedmill.model.base import Value
 from feedmill.model.event import Event
 from feedmill.model.fetch import FailureReason, Headers, RawResponse, RefusalReason
-from feedmill.model.webhook import EventFormat, TopicContent, Webhook
+from feedmill.model.running.webhook import EventFormat, TopicContent, Webhook
 from feedmill.publish.cloudevents import TRACEPARENT, cloudevent
 from feedmill.publish.signing import SIGNATURE, sign
 

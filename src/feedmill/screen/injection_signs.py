@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from feedmill.model.candidate import WindowCandidate
+from feedmill.model.derived.simplified_chinese import to_simplified_chinese
 from feedmill.model.screening import ScreenText, TopicSet
-from feedmill.model.simplified_chinese import to_simplified_chinese
 from feedmill.screen.texts import joined_text, screen_text_of
 from feedmill.screen.tokenise import tokenise
 

@@ -11,7 +11,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from feedmill.model.simplified_chinese import to_simplified_chinese
+from feedmill.model.derived.simplified_chinese import to_simplified_chinese
 from feedmill.screen.language import language_of
 from feedmill.screen.stop_words import STOP_WORDS
 

@@ -6,7 +6,7 @@ The result has pieces of text and no markup: who shows it decides how a match lo
 from collections.abc import Sequence
 from typing import Final
 
-from feedmill.model.search import Fragment, Highlight, SearchQuery, Term
+from feedmill.model.derived.search import Fragment, Highlight, SearchQuery, Term
 from feedmill.search.tokens import plain_text, tokens_with_places, visible
 
 _MAX_TEXT: Final = 20_000  # characters that are looked at

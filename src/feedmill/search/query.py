@@ -5,7 +5,7 @@ import unicodedata
 from typing import Final
 
 from feedmill.errors import UsageError
-from feedmill.model.search import Clause, SearchQuery, Term
+from feedmill.model.derived.search import Clause, SearchQuery, Term
 from feedmill.search.tokens import (
     PIECES,
     fold_characters,

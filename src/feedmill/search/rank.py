@@ -6,7 +6,7 @@ move entries between two pages. Words that stand side by side, as they were aske
 
 from typing import Final
 
-from feedmill.model.search import Clause, SearchQuery
+from feedmill.model.derived.search import Clause, SearchQuery
 from feedmill.search.tokens import SECTION
 
 _K: Final = 1.2

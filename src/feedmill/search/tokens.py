@@ -14,7 +14,7 @@ from html import unescape
 from operator import add
 from typing import Final
 
-from feedmill.model.simplified_chinese import TO_SIMPLIFIED
+from feedmill.model.derived.simplified_chinese import TO_SIMPLIFIED
 from feedmill.search.word_forms import stem
 
 MAX_CHARS: Final = (

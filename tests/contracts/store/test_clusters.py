@@ -10,10 +10,10 @@ from tests.support.sample_refreshes import DAY, NOON, an_entry, new_feed, poll
 
 from feedmill.cluster.sketch import sketch
 from feedmill.engine.ports.store import Store
-from feedmill.model.cluster import ClusterChange, SketchBatch, StoryText
+from feedmill.model.derived.cluster import ClusterChange, SketchBatch, StoryText
 from feedmill.model.feed import Feed
-from feedmill.model.job import JobStep
 from feedmill.model.page import EntryFilter
+from feedmill.model.running.job import JobStep
 from feedmill.publish.events import events_of_clusters
 
 EVENTS = partial(events_of_clusters, now=NOON)

@@ -11,8 +11,8 @@ from tests.support.sample_refreshes import HOUR, NOON, an_entry, new_feed, poll
 
 from feedmill.engine.ports.store import Store
 from feedmill.model.entry import Author, EntryEnclosure
-from feedmill.model.export import EXPORTS, ExportFilter, ExportName
 from feedmill.model.page import EntryFilter
+from feedmill.model.running.export import EXPORTS, ExportFilter, ExportName
 
 
 async def rows_of(

@@ -18,7 +18,7 @@ from tests.support.sample_refreshes import (
 from feedmill.engine.ports.store import Store
 from feedmill.fetch.figures import sum_totals
 from feedmill.model.feed import Feed, HostPace, Lane
-from feedmill.model.figures import FailureCount, Figures
+from feedmill.model.running.figures import FailureCount, Figures
 
 MIDNIGHT = NOON.replace(hour=0)
 

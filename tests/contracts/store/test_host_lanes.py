@@ -8,7 +8,7 @@ from tests.support.sample_refreshes import HOUR, NOON, new_feed
 from feedmill.engine.ports.store import Store
 from feedmill.errors import UsageError
 from feedmill.model.feed import HostLane
-from feedmill.model.host import HostFilter
+from feedmill.model.page import HostFilter
 
 
 async def three_hosts(store: Store) -> None:

@@ -17,7 +17,7 @@ from tests.support.sample_refreshes import (
 )
 
 from feedmill.engine.ports.store import Store
-from feedmill.model.job import (
+from feedmill.model.running.job import (
     Job,
     JobClaim,
     JobFilter,

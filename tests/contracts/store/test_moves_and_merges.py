@@ -22,7 +22,7 @@ from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, HostPace, ImportedOutline, Move, MoveCandidate
 from feedmill.model.identity import Added
 from feedmill.model.page import EntryFilter
-from feedmill.model.webhook import Webhook
+from feedmill.model.running.webhook import Webhook
 
 NEW = "https://new.example/feed"
 

@@ -6,7 +6,7 @@ from tests.contracts.store.conftest import Tell
 from tests.support.sample_refreshes import an_entry, new_feed, poll
 
 from feedmill.engine.ports.store import Store
-from feedmill.model.storage import PurgeCuts
+from feedmill.model.running.storage import PurgeCuts
 
 DAY = timedelta(days=1)
 

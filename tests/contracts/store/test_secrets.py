@@ -12,7 +12,7 @@ from feedmill.engine.ports.store import Store
 from feedmill.errors import SecretKeyError
 from feedmill.model.feed import FeedOverrides
 from feedmill.model.push import PushSubscription
-from feedmill.model.webhook import Webhook, WebhookSecret
+from feedmill.model.running.webhook import Webhook, WebhookSecret
 
 OWN = FeedOverrides(
     username="me",

@@ -7,7 +7,7 @@ from tests.contracts.store.conftest import Tell
 from tests.support.sample_refreshes import HOUR, NOON, claim_all, new_feed
 
 from feedmill.engine.ports.store import Store
-from feedmill.model.worker import HeldLane, Worker, WorkerView
+from feedmill.model.running.worker import HeldLane, Worker, WorkerView
 
 MINUTE = timedelta(minutes=1)
 

@@ -23,10 +23,10 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.auth import issue_token
 from feedmill.errors import MissingError, RefusedError, TokenError
 from feedmill.interfaces.rest.server import rest_server
-from feedmill.model.cluster import SketchBatch, StoryText
+from feedmill.model.derived.cluster import SketchBatch, StoryText
+from feedmill.model.derived.full_text import FullText
+from feedmill.model.derived.search import Highlight
 from feedmill.model.event import NewEvent
-from feedmill.model.full_text import FullText
-from feedmill.model.search import Highlight
 from feedmill.publish.shapes import FeedChange
 from feedmill_demo.server.script import document
 

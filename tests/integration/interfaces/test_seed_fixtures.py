@@ -24,7 +24,7 @@ from tests.support.waiting import hang_guard
 from feedmill.client import Client
 from feedmill.interfaces.grpc.server import grpc_server
 from feedmill.interfaces.rest.server import rest_server
-from feedmill.model.export import EXPORTS, ExportFilter, ExportName
+from feedmill.model.running.export import EXPORTS, ExportFilter, ExportName
 from feedmill_demo.server.script import document
 
 STORY = "The council met on Monday &amp; agreed on the bridge"

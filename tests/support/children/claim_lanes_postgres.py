@@ -11,7 +11,7 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.postgres.clock import DatabaseClock
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.model.worker import Worker
+from feedmill.model.running.worker import Worker
 
 TASKS = 8
 CLAIMS = 5  # of each task

@@ -11,7 +11,7 @@ from feedmill.app.services import open_services
 from feedmill.config import RunConfig, StoreConfig
 from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.model.job import JobRunRecord
+from feedmill.model.running.job import JobRunRecord
 
 
 async def work(home: str, name: str) -> None:

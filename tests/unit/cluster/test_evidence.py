@@ -9,7 +9,7 @@ import pytest
 
 from feedmill.cluster.evidence import compare, shared_part, similarity
 from feedmill.cluster.sketch import sketch
-from feedmill.model.cluster import Sketch, StoryText
+from feedmill.model.derived.cluster import Sketch, StoryText
 
 _PAIRS = json.loads((Path(__file__).parents[2] / "vectors" / "story_pairs.json").read_text())
 _LONG = " ".join(f"word{number}" for number in range(120))

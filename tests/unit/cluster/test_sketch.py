@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.cluster.sketch import POINTS, is_specific, keys_of, plain_text, sketch, words_of
-from feedmill.model.cluster import Sketch, StoryText
+from feedmill.model.derived.cluster import Sketch, StoryText
 
 _TEXT = " ".join(f"word{number}" for number in range(100))
 

@@ -24,10 +24,8 @@ from feedmill.model import (
     identity,
     parsed,
     schedule,
-    token,
-    webhook,
-    worker,
 )
+from feedmill.model.running import token, webhook, worker
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "docs" / "reference"

@@ -4,7 +4,7 @@ import pytest
 
 from feedmill.config import FullTextConfig
 from feedmill.extract.judge import judge_text
-from feedmill.model.full_text import ExtractedText, NoFullText
+from feedmill.model.derived.full_text import ExtractedText, NoFullText
 
 
 def found(words: int, *, paywalled: bool = False) -> ExtractedText:

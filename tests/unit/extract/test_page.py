@@ -4,7 +4,7 @@ import pytest
 
 from feedmill.extract import page
 from feedmill.extract.page import VERSION, count_words, extract_page
-from feedmill.model.full_text import ExtractedText, NoFullText, PageTask
+from feedmill.model.derived.full_text import ExtractedText, NoFullText, PageTask
 
 PARAGRAPH = (
     "The river rose again on Tuesday, and the people of the lower town carried sand to the wall. "

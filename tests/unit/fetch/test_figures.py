@@ -20,7 +20,7 @@ from feedmill.fetch.figures import (
     sum_values,
 )
 from feedmill.model.feed import FetchRecord
-from feedmill.model.figures import Figures, Totals
+from feedmill.model.running.figures import Figures, Totals
 from feedmill.model.schedule import Cadence, ScheduleState
 
 _NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from feedmill.config import NormaliseConfig, ParseLimits
 from feedmill.identify.compare_documents import ReadDocument, compare_documents
-from feedmill.model.document_diff import DocumentDiff
+from feedmill.model.derived.document_diff import DocumentDiff
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.feed import normalise

@@ -10,8 +10,8 @@ from feedmill.media.resume import (
     judge_answer,
     resume_fields,
 )
+from feedmill.model.derived.media import PartialState
 from feedmill.model.fetch import Headers
-from feedmill.model.media import PartialState
 
 STATE = PartialState(etag='"a"', last_modified="Mon", total=100, boot="b")
 

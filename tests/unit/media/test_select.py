@@ -18,11 +18,11 @@ from feedmill.media.select import (
     select_job,
     wants_media,
 )
+from feedmill.model.derived.media import MediaRules
 from feedmill.model.entry import EntryEnclosure
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.model.identity import Added, Change, FeedIdentity
-from feedmill.model.media import MediaRules
 
 CONFIG = MediaConfig(tags=("podcast",))
 RULES = MediaRules(types=("audio/*", "video/mp4"), max_bytes=1_000, newest=0)

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 from tests.support.sample_refreshes import IDENTIFY, NOON, an_entry, new_feed
 
 from feedmill.identify.identify import identify
-from feedmill.model.cluster import ClusterChange
+from feedmill.model.derived.cluster import ClusterChange
+from feedmill.model.derived.full_text import FullText
+from feedmill.model.derived.media import MediaItem
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, HostPace, MergedFeed, Move
-from feedmill.model.full_text import FullText
 from feedmill.model.identity import (
     Added,
     Change,
@@ -27,7 +28,6 @@ from feedmill.model.identity import (
     Revised,
     UnchangedEntry,
 )
-from feedmill.model.media import MediaItem
 from feedmill.model.parsed import Slice
 from feedmill.model.schedule import ErrorBudget, ScheduleState
 from feedmill.publish.events import (

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from feedmill.config import ScheduleConfig
 from feedmill.model.feed import BodyRef, Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import Hop
+from feedmill.model.running.webhook import Webhook, WebhookSecret
 from feedmill.model.schedule import Hint, Hints, Outcome, ScheduleState
-from feedmill.model.webhook import Webhook, WebhookSecret
 from feedmill.publish.ndjson import json_line
 from feedmill.publish.to_json import decision_wire, feed_wire
 from feedmill.publish.to_shapes import (

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from feedmill.model.event import Event
 from feedmill.model.fetch import RawResponse
-from feedmill.model.webhook import Webhook, WebhookSecret
+from feedmill.model.running.webhook import Webhook, WebhookSecret
 from feedmill.publish.signing import verify
 from feedmill.publish.webhook_delivery import (
     Delivered,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.model.simplified_chinese import to_simplified_chinese
+from feedmill.model.derived.simplified_chinese import to_simplified_chinese
 from feedmill.screen.tokenise import tokenise, tokenise_with_positions
 
 

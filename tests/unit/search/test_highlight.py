@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.model.search import Fragment
+from feedmill.model.derived.search import Fragment
 from feedmill.search.highlight import highlight
 from feedmill.search.query import parse_query
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.errors import UsageError
-from feedmill.model.search import SearchQuery
+from feedmill.model.derived.search import SearchQuery
 from feedmill.search.query import MAX_QUERY_CHARS, parse_query
 
 

@@ -30,7 +30,7 @@ from feedmill.adapters.blobs.verify import verify_segments
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import BlobError, UsageError
 from feedmill.model.feed import BlobRef
-from feedmill.model.storage import BlobProblem, Fate, RawNote, Segment
+from feedmill.model.running.storage import BlobProblem, Fate, RawNote, Segment
 
 T = TypeVar("T")
 

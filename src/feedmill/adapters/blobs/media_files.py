@@ -26,7 +26,7 @@ from feedmill.adapters.failpoints import reach
 from feedmill.adapters.private_files import PRIVATE_FILE, PRIVATE_FOLDER
 from feedmill.engine.ports.media import PartialFile
 from feedmill.errors import NotKeptError
-from feedmill.model.media import PartialState
+from feedmill.model.derived.media import PartialState
 
 _PIECE: Final = 1024 * 1024
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")

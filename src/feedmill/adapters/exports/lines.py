@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Final
 
 from msgspec import Raw
 
-from feedmill.model.export import ExportRow, Field
+from feedmill.model.running.export import ExportRow, Field
 from feedmill.publish.ndjson import json_lines
 
 _JSON: Final = ("json", "texts")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from feedmill.adapters.exports.lines import open_file
-from feedmill.model.export import ExportRow, Field
+from feedmill.model.running.export import ExportRow, Field
 
 _TYPES: Final = {
     "text": pa.string(),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from feedmill.adapters.private_files import make_private_file
-from feedmill.model.export import ExportName, ExportRow, Field
+from feedmill.model.running.export import ExportName, ExportRow, Field
 
 _TYPES: Final = {"integer": "INTEGER", "flag": "INTEGER", "real": "REAL"}
 _AUTHOR: Final = ("name", "email", "uri")

@@ -18,7 +18,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from feedmill.adapters.exports.lines import open_file
-from feedmill.model.export import ExportRow, Field
+from feedmill.model.running.export import ExportRow, Field
 from feedmill.version import __version__
 
 LoadBody = Callable[[str], Awaitable[bytes | None]]

@@ -16,41 +16,42 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.log_position import LogPosition
 from feedmill.adapters.store.statements import Query
-from feedmill.adapters.store.tables import arrival_times as arrival_table
-from feedmill.adapters.store.tables import blobs as blob_table
-from feedmill.adapters.store.tables import clock_steps, consistency, feed_lists
-from feedmill.adapters.store.tables import clusters as cluster_table
-from feedmill.adapters.store.tables import confirmations as confirmation_table
-from feedmill.adapters.store.tables import duplicates as duplicate_entries
-from feedmill.adapters.store.tables import entries as entry_table
-from feedmill.adapters.store.tables import entry_search as search_table
-from feedmill.adapters.store.tables import exports as export_table
-from feedmill.adapters.store.tables import feeds as feed_table
-from feedmill.adapters.store.tables import fetches as fetch_table
-from feedmill.adapters.store.tables import figures as figure_table
-from feedmill.adapters.store.tables import fulltexts as fulltext_table
-from feedmill.adapters.store.tables import held_entries as held_table
-from feedmill.adapters.store.tables import hosts as host_table
-from feedmill.adapters.store.tables import imports as import_table
-from feedmill.adapters.store.tables import jobs as job_table
 from feedmill.adapters.store.tables import lanes as lane_table
-from feedmill.adapters.store.tables import media as media_table
-from feedmill.adapters.store.tables import merge_feeds as merge_table
-from feedmill.adapters.store.tables import merged_feeds as merged_table
-from feedmill.adapters.store.tables import moves as move_table
-from feedmill.adapters.store.tables import push as push_table
-from feedmill.adapters.store.tables import secrets as secret_table
-from feedmill.adapters.store.tables import store_identity as identity_table
-from feedmill.adapters.store.tables import tokens as token_table
-from feedmill.adapters.store.tables import tombstones as tombstone_table
-from feedmill.adapters.store.tables import webhooks as webhook_table
-from feedmill.adapters.store.tables import workers as worker_table
+from feedmill.adapters.store.tables.contents import clusters as cluster_table
+from feedmill.adapters.store.tables.contents import duplicates as duplicate_entries
+from feedmill.adapters.store.tables.contents import entries as entry_table
+from feedmill.adapters.store.tables.contents import entry_search as search_table
+from feedmill.adapters.store.tables.contents import exports as export_table
+from feedmill.adapters.store.tables.contents import fulltexts as fulltext_table
+from feedmill.adapters.store.tables.contents import held_entries as held_table
+from feedmill.adapters.store.tables.contents import media as media_table
+from feedmill.adapters.store.tables.contents import tombstones as tombstone_table
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
+from feedmill.adapters.store.tables.running import blobs as blob_table
+from feedmill.adapters.store.tables.running import clock_steps, consistency
+from feedmill.adapters.store.tables.running import confirmations as confirmation_table
+from feedmill.adapters.store.tables.running import figures as figure_table
+from feedmill.adapters.store.tables.running import jobs as job_table
+from feedmill.adapters.store.tables.running import secrets as secret_table
+from feedmill.adapters.store.tables.running import store_identity as identity_table
+from feedmill.adapters.store.tables.running import tokens as token_table
+from feedmill.adapters.store.tables.running import webhooks as webhook_table
+from feedmill.adapters.store.tables.running import workers as worker_table
+from feedmill.adapters.store.tables.subscriptions import arrival_times as arrival_table
+from feedmill.adapters.store.tables.subscriptions import feed_lists
+from feedmill.adapters.store.tables.subscriptions import feeds as feed_table
+from feedmill.adapters.store.tables.subscriptions import fetches as fetch_table
+from feedmill.adapters.store.tables.subscriptions import hosts as host_table
+from feedmill.adapters.store.tables.subscriptions import imports as import_table
+from feedmill.adapters.store.tables.subscriptions import merge_feeds as merge_table
+from feedmill.adapters.store.tables.subscriptions import merged_feeds as merged_table
+from feedmill.adapters.store.tables.subscriptions import moves as move_table
+from feedmill.adapters.store.tables.subscriptions import push as push_table
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim, HostPace, Lane
-from feedmill.model.storage import PurgeCuts, StoreIdentity
-from feedmill.model.webhook import Settlement
-from feedmill.model.worker import Worker
+from feedmill.model.running.storage import PurgeCuts, StoreIdentity
+from feedmill.model.running.webhook import Settlement
+from feedmill.model.running.worker import Worker
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -35,9 +35,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from feedmill.adapters.store.tables.codec import Row
-from feedmill.adapters.store.tables.paging import begins_word
+from feedmill.model.derived.search import SearchQuery, Term
 from feedmill.model.event import NewEvent
-from feedmill.model.search import SearchQuery, Term
 
 T = TypeVar("T")
 
@@ -161,6 +160,14 @@ def all_of(query: SearchQuery, *, both: str, either: str, quote: str, begins: st
         return f"({both.join(tokens)}{begins if term.prefix else ''})"
 
     return both.join(f"({either.join(map(written, one.terms))})" for one in query.required)
+
+
+def begins_word(title: str | None, text: str) -> bool:
+    """True when a word of the title begins like that, whatever its case."""
+    found: Any = title is not None and re.search(
+        rf"\b{re.escape(text.casefold())}", title.casefold()
+    )
+    return bool(found)
 
 
 def append_events(events: Sequence[NewEvent], cause: str) -> Query[None]:

@@ -13,7 +13,7 @@ from secrets import randbits
 from typing import Any, Final
 
 from feedmill.adapters.store.tables.codec import Row, json_text, micros
-from feedmill.adapters.store.tables.figures import HOUR_SEC, hour_of
+from feedmill.adapters.store.tables.running.figures import HOUR_SEC, hour_of
 from feedmill.fetch.figures import TotalsCounter
 from feedmill.model.feed import FetchRecord
 

@@ -25,7 +25,7 @@ from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.event import Event
-from feedmill.model.webhook import Delivery, Settlement, Webhook
+from feedmill.model.running.webhook import Delivery, Settlement, Webhook
 from feedmill.publish.webhook_delivery import Batch, is_wanted, next_batch
 
 DeliveryListener = Callable[[Delivery], None]

@@ -12,7 +12,7 @@ from feedmill.fetch.headers import is_sendable
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.event import Event
 from feedmill.model.fetch import FetchLimits, Post
-from feedmill.model.webhook import DeadLetter, Delivery, Settlement, Webhook
+from feedmill.model.running.webhook import DeadLetter, Delivery, Settlement, Webhook
 from feedmill.observe.traces import Facts, Parent, read_traceparent, traceparent_of
 from feedmill.publish.cloudevents import TRACEPARENT
 from feedmill.publish.webhook_delivery import (

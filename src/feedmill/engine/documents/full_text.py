@@ -10,10 +10,10 @@ from feedmill.engine.documents.raw_documents import FULL_TEXT, keep_document
 from feedmill.engine.run.services import Services
 from feedmill.errors import MissingExtraError
 from feedmill.extract.judge import judge_text
+from feedmill.model.derived.full_text import ExtractedText, FullText, NoFullText, PageTask
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import BlobRef, Feed, FetchRecord
-from feedmill.model.full_text import ExtractedText, FullText, NoFullText, PageTask
-from feedmill.model.job import JobStep
+from feedmill.model.running.job import JobStep
 from feedmill.observe.traces import span
 from feedmill.publish.events import event_of_full_text
 

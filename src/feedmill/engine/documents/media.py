@@ -12,10 +12,10 @@ from feedmill.errors import UsageError
 from feedmill.media.names import link_names
 from feedmill.media.quota import files_that_go
 from feedmill.media.types import ending_for
+from feedmill.model.derived.media import MediaItem
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
-from feedmill.model.job import JobStep
-from feedmill.model.media import MediaItem
+from feedmill.model.running.job import JobStep
 from feedmill.observe.traces import span
 from feedmill.publish.events import event_of_media
 

@@ -36,8 +36,8 @@ from feedmill.fetch.link_headers import link_headers, links_with_rel
 from feedmill.model import fetch as answers
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import Fresh, Gone, RawDocument
-from feedmill.model.job import Again, Done, Failed, JobResult, Later
 from feedmill.model.parsed import Link, ParsedFeed
+from feedmill.model.running.job import Again, Done, Failed, JobResult, Later
 from feedmill.parse.document import parse_document
 
 _NOT_THERE: Final = frozenset({404, 410})

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from feedmill.cluster.sketch import is_specific, sketch
 from feedmill.config import ClustersConfig, Config
 from feedmill.engine.jobs.kind import JobKind, JobRun
-from feedmill.model.cluster import Sketch, SketchBatch, StoredStory
+from feedmill.model.derived.cluster import Sketch, SketchBatch, StoredStory
 from feedmill.model.event import Event
-from feedmill.model.job import Again, Done, JobResult, NewJob
+from feedmill.model.running.job import Again, Done, JobResult, NewJob
 from feedmill.observe.traces import span
 from feedmill.publish.events import events_of_clusters
 

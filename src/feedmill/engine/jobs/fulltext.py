@@ -20,10 +20,10 @@ from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.errors import MissingExtraError
 from feedmill.extract.opt_in import KIND as NAME
 from feedmill.extract.opt_in import wants_full_text
+from feedmill.model.derived.full_text import FullText, NoFullText
 from feedmill.model.event import StoredEntry
 from feedmill.model.fetch import FetchPlan, Fresh, Post, RawResponse
-from feedmill.model.full_text import FullText, NoFullText
-from feedmill.model.job import Done, Failed, JobResult, Later
+from feedmill.model.running.job import Done, Failed, JobResult, Later
 from feedmill.publish.events import event_of_full_text
 
 _MAX_ATTEMPTS: Final = 3  # one try and two more

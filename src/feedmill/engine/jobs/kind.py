@@ -23,7 +23,7 @@ from feedmill.model.fetch import (
     RefusalReason,
     Validators,
 )
-from feedmill.model.job import Job, JobResult, JobStep, Later, NewJob
+from feedmill.model.running.job import Job, JobResult, JobStep, Later, NewJob
 from feedmill.model.schedule import Outcome
 from feedmill.publish.webhook_delivery import Delivered, judge_delivery
 from feedmill.schedule.host_pace import host_wait_sec

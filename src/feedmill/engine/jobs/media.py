@@ -31,12 +31,12 @@ from feedmill.media.select import (
     wants_media,
 )
 from feedmill.media.types import HEAD_BYTES
+from feedmill.model.derived.media import MediaItem
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import FetchPlan, Headers, RawResponse
-from feedmill.model.job import Again, Done, Failed, JobResult, Later
-from feedmill.model.media import MediaItem
 from feedmill.model.page import EntryFilter
+from feedmill.model.running.job import Again, Done, Failed, JobResult, Later
 from feedmill.observe.traces import span
 from feedmill.publish.events import event_of_media
 

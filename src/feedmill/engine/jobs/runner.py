@@ -30,7 +30,7 @@ from feedmill.engine.run.retry import Backoff, is_transient, retry
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.fetch.guard import printable_url
-from feedmill.model.job import (
+from feedmill.model.running.job import (
     Again,
     Done,
     Failed,

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from feedmill.engine.jobs.kind import JobKind
-from feedmill.model.job import Again, Done, Failed, Job, JobResult, JobSettlement, Later
+from feedmill.model.running.job import Again, Done, Failed, Job, JobResult, JobSettlement, Later
 from feedmill.publish.webhook_delivery import backoff_sec
 
 _ERROR_CHARS = 500

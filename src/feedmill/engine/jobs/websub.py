@@ -16,8 +16,8 @@ from feedmill.engine.jobs.kind import JobKind, JobRun
 from feedmill.engine.poll.push_evidence import HUB_DOUBTED, SUBSCRIBE
 from feedmill.fetch.headers import header_value, is_sendable
 from feedmill.model.fetch import Headers, RawResponse
-from feedmill.model.job import Again, Done, Failed, JobResult, Later
 from feedmill.model.push import PushState, PushSubscription
+from feedmill.model.running.job import Again, Done, Failed, JobResult, Later
 from feedmill.push.forms import FORM
 from feedmill.push.subscription import (
     Accepted,

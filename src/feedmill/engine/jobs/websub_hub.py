@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from feedmill.engine.jobs.kind import JobKind, JobRun
 from feedmill.model.event import EventType
-from feedmill.model.job import Done, Failed, JobResult, Later
-from feedmill.model.webhook import Webhook, WebhookSecret
+from feedmill.model.running.job import Done, Failed, JobResult, Later
+from feedmill.model.running.webhook import Webhook, WebhookSecret
 from feedmill.push.hub import HubRequest, is_verified, verification_url
 
 VERIFY: Final = "hub-verify"

@@ -12,7 +12,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.errors import BlobError, BlobMoved
 from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef
-from feedmill.model.storage import Segment
+from feedmill.model.running.storage import Segment
 
 
 class AdoptResult(Value):

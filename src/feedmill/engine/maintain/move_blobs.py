@@ -23,7 +23,7 @@ from feedmill.engine.ports.store import Store
 from feedmill.errors import BlobMoved, ConflictError
 from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef
-from feedmill.model.storage import BlobFault, BlobProblem, Segment
+from feedmill.model.running.storage import BlobFault, BlobProblem, Segment
 
 _AT_ONCE: Final = 4  # each is held in memory whole
 _ROUNDS: Final = 10  # while a process goes on writing; then it has to be stopped

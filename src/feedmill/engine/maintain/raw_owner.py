@@ -10,7 +10,7 @@ from typing import Final
 
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.errors import BlobMoved
-from feedmill.model.storage import RawOwner, Segment
+from feedmill.model.running.storage import RawOwner, Segment
 
 _LOOKED_INTO: Final = 50  # segments without a pointer, when a raw store has no owner yet
 _ANY_TIME: Final = datetime.max.replace(tzinfo=UTC)

@@ -31,7 +31,7 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
 from feedmill.errors import BlobError, FeedmillError
-from feedmill.model.storage import BlobProblem, PurgeCuts, Segment
+from feedmill.model.running.storage import BlobProblem, PurgeCuts, Segment
 from feedmill.observe import log
 from feedmill.publish.events import event_of_quota
 

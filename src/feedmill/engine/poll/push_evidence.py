@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from feedmill.config import Config, PushConfig
-from feedmill.engine.ports.push import PushStore
+from feedmill.engine.ports.feeds import PushStore
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import Fresh
-from feedmill.model.job import NewJob
 from feedmill.model.push import PushEvidence, PushSubscription
+from feedmill.model.running.job import NewJob
 from feedmill.model.schedule import Decision, Outcome
 from feedmill.push.discovery import Announced, announced_push
 from feedmill.push.trust import counts_as_missed, is_trusted, live_subscription

@@ -64,8 +64,8 @@ from feedmill.media.select import media_jobs
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
-from feedmill.model.job import NewJob
 from feedmill.model.refresh import Refresh
+from feedmill.model.running.job import NewJob
 from feedmill.model.schedule import Decision, Outcome
 from feedmill.observe.traces import Facts, current_trace, span
 from feedmill.publish.events import event_of_state, events_of_changes

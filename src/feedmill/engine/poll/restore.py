@@ -38,7 +38,7 @@ from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord, NewFeed
 from feedmill.model.fetch import RawDocument, Refused
 from feedmill.model.parsed import ParsedFeed
-from feedmill.model.storage import Segment
+from feedmill.model.running.storage import Segment
 from feedmill.parse.document import parse_document
 from feedmill.push.subscription import is_own_document
 from feedmill.schedule.interval import initial_state

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.feed import BlobRef
-from feedmill.model.storage import BlobProblem, Fate, RawNote, Segment, StoreIdentity
+from feedmill.model.running.storage import BlobProblem, Fate, RawNote, Segment, StoreIdentity
 
 
 class Blobs(Protocol):

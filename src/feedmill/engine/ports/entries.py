@@ -1,15 +1,25 @@
-"""Store protocols: what a document is compared with, its commit, stored entries, records of requests."""
+"""Store protocols: what a document is compared with, its commit, stored entries, records of requests, exports, clusters."""
 # Tested in tests/contracts/
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.event import Revision, StoredArticle, StoredEntry
+from feedmill.model.derived.cluster import (
+    Cluster,
+    ClusterChange,
+    ClusterMember,
+    Mirrors,
+    SketchBatch,
+    StoredStory,
+)
+from feedmill.model.event import NewEvent, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FetchRecord
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.page import EntryFilter, Page
 from feedmill.model.refresh import Committed, ExistingEntries, Refresh
+from feedmill.model.running.export import ExportBatch, ExportFilter, ExportName, ExportRow
+from feedmill.model.running.job import JobStep
 from feedmill.model.schedule import Decision, StoredArrival
 
 
@@ -91,3 +101,42 @@ class CommitStore(Protocol):
     async def slice_digests(self, feed_id: str) -> frozenset[str]: ...
     async def articles(self, hashes: Sequence[str]) -> frozenset[str]: ...
     async def commit(self, refresh: Refresh) -> Committed: ...
+
+
+class ExportStore(Protocol):
+    """Rows of every table that can be exported, page by page."""
+
+    async def export_batch(
+        self, name: ExportName, where: ExportFilter, *, after: str | None = None, limit: int = 1_000
+    ) -> ExportBatch: ...
+
+
+class ExportWriter(Protocol):
+    """A file of one format; rows are durable enough for a crash of this process once `flush` returns."""
+
+    async def write(self, rows: Sequence[ExportRow]) -> None: ...
+    def flush(self) -> int: ...  # the size that the file may be cut to when an export is resumed
+    def close(self) -> None: ...  # also after an error: what was written stays readable
+
+
+ClusterEvents = Callable[[Sequence[ClusterChange]], Sequence[NewEvent]]
+
+
+class ClusterStore(Protocol):
+    """The same story in several feeds."""
+
+    async def story_texts(self, entry_uids: Sequence[str]) -> tuple[StoredStory, ...]: ...
+    async def save_sketches(
+        self, batch: SketchBatch, *, events: ClusterEvents, step: JobStep | None = None
+    ) -> tuple[ClusterChange, ...] | None: ...  # None: the job was lost
+    async def repair_clusters(
+        self, *, at: datetime, most: int, limit: int, events: ClusterEvents
+    ) -> int: ...
+    async def clusters(
+        self, *, min_feeds: int = 2, after: str | None = None, limit: int = 100
+    ) -> Page[Cluster]: ...
+    async def cluster(self, cluster_id: str) -> Cluster | None: ...
+    async def cluster_members(self, cluster_id: str) -> tuple[ClusterMember, ...]: ...
+    async def mirrors(
+        self, *, min_common: int, min_share: float, limit: int
+    ) -> tuple[Mirrors, ...]: ...

@@ -8,7 +8,7 @@ from typing import Protocol
 from feedmill.model.base import Value
 from feedmill.model.event import Cursor, Event
 from feedmill.model.page import Page
-from feedmill.model.webhook import DeadLetter, Settlement, Webhook
+from feedmill.model.running.webhook import DeadLetter, Settlement, Webhook
 
 
 class EventLog(Protocol):

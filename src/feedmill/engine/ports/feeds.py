@@ -1,4 +1,4 @@
-"""Store protocols: subscriptions, changes of address and merges, progress of imports."""
+"""Store protocols: subscriptions, changes of address and merges, progress of imports, WebSub hubs."""
 # Tested in tests/contracts/
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from feedmill.model.feed import (
     NewFeed,
 )
 from feedmill.model.page import FeedFilter, Page
+from feedmill.model.push import HubTally, PushSubscription
 
 
 class FeedStore(Protocol):
@@ -82,3 +83,18 @@ class ImportStore(Protocol):
 
     async def imported(self, list_id: str) -> tuple[ImportedOutline, ...]: ...
     async def save_imported(self, list_id: str, items: Sequence[ImportedOutline]) -> None: ...
+
+
+class PushStore(Protocol):
+    """Feeds at WebSub hubs."""
+
+    async def add_push_subscription(self, new: PushSubscription) -> PushSubscription: ...
+    async def push_subscription(self, token: str) -> PushSubscription | None: ...
+    async def push_subscriptions(
+        self, feed_id: str | None = None
+    ) -> tuple[PushSubscription, ...]: ...  # the live one first
+    async def change_push_subscription(
+        self, changed: PushSubscription
+    ) -> bool: ...  # its counters stay
+    async def reject_push(self, subscription_id: int) -> None: ...
+    async def hub_tallies(self, hub: str | None = None) -> tuple[HubTally, ...]: ...

@@ -4,7 +4,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.figures import (
+from feedmill.model.running.figures import (
     BudgetCounts,
     FailureCount,
     FeedCounts,

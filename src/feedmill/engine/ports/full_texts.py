@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from feedmill.model.derived.full_text import ExtractedText, FullText, NoFullText, PageTask
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef
-from feedmill.model.full_text import ExtractedText, FullText, NoFullText, PageTask
-from feedmill.model.job import JobStep
 from feedmill.model.page import Page
+from feedmill.model.running.job import JobStep
 
 
 class Extractor(Protocol):

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.job import (
+from feedmill.model.page import Page
+from feedmill.model.running.job import (
     Job,
     JobClaim,
     JobCount,
@@ -14,7 +15,6 @@ from feedmill.model.job import (
     JobSettlement,
     NewJob,
 )
-from feedmill.model.page import Page
 
 
 class JobStore(Protocol):

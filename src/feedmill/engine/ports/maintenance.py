@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.event import NewEvent
-from feedmill.model.storage import PurgeCuts
-from feedmill.model.token import Token, TokenSecret
-from feedmill.model.worker import Worker, WorkerView
+from feedmill.model.running.storage import PurgeCuts
+from feedmill.model.running.token import Token, TokenSecret
+from feedmill.model.running.worker import Worker, WorkerView
 
 
 class MaintenanceStore(Protocol):

@@ -6,9 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from feedmill.model.event import NewEvent
-from feedmill.model.job import JobStep
-from feedmill.model.media import (
+from feedmill.model.derived.media import (
     MediaFile,
     MediaFilter,
     MediaItem,
@@ -16,7 +14,9 @@ from feedmill.model.media import (
     PartialState,
     WantedFile,
 )
+from feedmill.model.event import NewEvent
 from feedmill.model.page import Page
+from feedmill.model.running.job import JobStep
 
 
 class PartialFile(Protocol):

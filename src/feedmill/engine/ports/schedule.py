@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.feed import Claim, HostLane, HostPace, Lane
-from feedmill.model.host import HostFilter
-from feedmill.model.page import Page
+from feedmill.model.page import HostFilter, Page
 
 
 class ScheduleStore(Protocol):

@@ -4,17 +4,17 @@
 from typing import Protocol
 
 from feedmill.engine.ports.blobs import RawIndex
-from feedmill.engine.ports.clusters import ClusterStore
 from feedmill.engine.ports.entries import (
     ArrivalStore,
+    ClusterStore,
     CommitStore,
     EntryStore,
+    ExportStore,
     FetchStore,
     SearchStore,
 )
 from feedmill.engine.ports.events import EventLog, WebhookStore
-from feedmill.engine.ports.exports import ExportStore
-from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore
+from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore, PushStore
 from feedmill.engine.ports.figures import FigureStore
 from feedmill.engine.ports.full_texts import FullTextStore
 from feedmill.engine.ports.jobs import JobStore
@@ -26,7 +26,6 @@ from feedmill.engine.ports.maintenance import (
     WorkerStore,
 )
 from feedmill.engine.ports.media import MediaStore
-from feedmill.engine.ports.push import PushStore
 from feedmill.engine.ports.schedule import HostStore, ScheduleStore
 from feedmill.engine.ports.two_phase import ConfirmationStore, ScreenStore
 

@@ -29,8 +29,8 @@ from feedmill.fetch.headers import redact_headers
 from feedmill.fetch.link_headers import link_headers, links_with_rel
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.fetch import Headers, RawDocument
-from feedmill.model.job import NewJob
 from feedmill.model.push import PushEvidence, PushSubscription
+from feedmill.model.running.job import NewJob
 from feedmill.push.signatures import SIGNATURE, is_signed
 from feedmill.push.subscription import Confirmed, Denied, is_own_document, judge_challenge
 

@@ -15,8 +15,8 @@ from feedmill.engine.ports.media import MediaStore
 from feedmill.engine.ports.schedule import HostStore, ScheduleStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import FeedmillError
-from feedmill.model.figures import FeedCounts
-from feedmill.model.host import HostFilter
+from feedmill.model.page import HostFilter
+from feedmill.model.running.figures import FeedCounts
 from feedmill.observe.metrics import Metrics
 
 _QUEUES_EVERY_SEC: Final = 5.0

@@ -13,7 +13,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.maintenance import WorkerStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import FeedmillError
-from feedmill.model.worker import Worker, WorkerRole
+from feedmill.model.running.worker import Worker, WorkerRole
 from feedmill.version import __version__
 
 HEARTBEAT_SEC: Final = 5.0

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Feed
-from feedmill.model.job import Job
 from feedmill.model.refresh import Committed, Refresh
+from feedmill.model.running.job import Job
 
 T = TypeVar("T")
 

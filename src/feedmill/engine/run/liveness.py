@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import FeedmillError
-from feedmill.model.worker import Unready
+from feedmill.model.running.worker import Unready
 
 # An error is reported again at each wait. One that is not reported again may be over (nothing was due
 # since, to show it), or a try takes long: then it is no reason any more, and no reason to restart either.

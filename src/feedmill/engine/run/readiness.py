@@ -14,7 +14,7 @@ from feedmill.engine.ports.schedule import ScheduleStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.liveness import Liveness
 from feedmill.errors import FeedmillError
-from feedmill.model.worker import Readiness, Unready, WorkerRole
+from feedmill.model.running.worker import Readiness, Unready, WorkerRole
 
 ReadinessCheck = Callable[
     [], Awaitable[None]

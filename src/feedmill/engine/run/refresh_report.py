@@ -13,11 +13,11 @@ from feedmill.fetch.guard import printable_url
 from feedmill.model.entry import SUSPICIOUS
 from feedmill.model.event import Relayed
 from feedmill.model.feed import Feed
-from feedmill.model.figures import PayloadClass
 from feedmill.model.identity import Added
-from feedmill.model.job import Job, JobRunRecord
 from feedmill.model.refresh import Committed, Refresh
-from feedmill.model.webhook import Delivery
+from feedmill.model.running.figures import PayloadClass
+from feedmill.model.running.job import Job, JobRunRecord
+from feedmill.model.running.webhook import Delivery
 from feedmill.observe.log import Logger, logger
 from feedmill.observe.metrics import Metrics
 

@@ -12,8 +12,8 @@ from feedmill.engine.ports.full_texts import Extractor
 from feedmill.engine.ports.media import MediaFiles
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.memory_budget import MemoryBudget
+from feedmill.model.running.webhook import TopicContent
 from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
-from feedmill.model.webhook import TopicContent
 from feedmill.observe.traces import Traces
 
 if TYPE_CHECKING:  # commands that only read do not load it

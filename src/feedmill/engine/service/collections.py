@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.full_texts import with_full_content
+from feedmill.engine.service.contents.full_texts import with_full_content
 from feedmill.errors import CursorError
 from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value

@@ -5,7 +5,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import clamp_limit, one_of
 from feedmill.errors import ConflictError, NotFoundError
 from feedmill.fetch.guard import printable_url
-from feedmill.model.job import JOB_STATES, Job, JobFilter
+from feedmill.model.running.job import JOB_STATES, Job, JobFilter
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.shapes import JobPage, JobShape
 

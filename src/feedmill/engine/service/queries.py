@@ -16,15 +16,15 @@ from msgspec.structs import replace
 from feedmill.archive.wanted import backfill_job, is_backfilled
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.feed_health import describe_health
-from feedmill.engine.service.hosts import hold_in_words
-from feedmill.engine.service.push import unsubscribe_feed
-from feedmill.engine.service.search import check_searchable, with_highlights
+from feedmill.engine.service.contents.search import check_searchable, with_highlights
+from feedmill.engine.service.feeds.hosts import hold_in_words
+from feedmill.engine.service.feeds.push import unsubscribe_feed
+from feedmill.engine.service.health.feed_health import describe_health
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
 from feedmill.media.select import rules_of, select_job, wants_media
+from feedmill.model.derived.media import MediaRules
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import RawDocument
-from feedmill.model.media import MediaRules
 from feedmill.model.page import EntryFilter
 from feedmill.model.schedule import Decision
 from feedmill.publish.cursors import read_cursor, write_cursor

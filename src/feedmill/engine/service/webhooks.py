@@ -22,7 +22,7 @@ from feedmill.fetch.guard import check_url, printable_url
 from feedmill.model.base import Value
 from feedmill.model.event import Event, EventType
 from feedmill.model.fetch import Refused
-from feedmill.model.webhook import (
+from feedmill.model.running.webhook import (
     DeadLetter,
     Delivery,
     EventFormat,

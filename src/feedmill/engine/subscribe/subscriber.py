@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.engine.documents.fetch_document import Answer
-from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.fetcher import BodyRoom, Fetcher
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import (
     FeedAddress,
@@ -27,7 +27,6 @@ from feedmill.engine.subscribe.add_feed import (
     validate_address,
     with_credentials,
 )
-from feedmill.engine.subscribe.counted_fetcher import CountedFetcher
 from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.subscribe.other_formats import merge_with_twins
 from feedmill.engine.subscribe.probe import Prober
@@ -41,6 +40,7 @@ from feedmill.engine.subscribe.robots_gate import RobotsGate, RobotsOrigin
 from feedmill.fetch.plan import is_trusted, without_credentials
 from feedmill.model.canonical import Discovered
 from feedmill.model.feed import Feed, FeedOverrides
+from feedmill.model.fetch import FetchPlan, Post, RawResponse
 
 __all__ = ["CHOOSE_BEST", "FeedChoices", "Subscriber"]
 
@@ -181,3 +181,29 @@ class Subscriber:
             budget=budget,
             knows_feeds=knows_feeds,
         )
+
+
+class CountedFetcher:
+    """Passes requests on and counts those that were sent: robots.txt and every redirect included."""
+
+    def __init__(self, fetcher: Fetcher) -> None:
+        self._fetcher = fetcher
+        self.requests = 0
+
+    async def fetch(
+        self,
+        plan: FetchPlan,
+        *,
+        verify_tls: bool = True,
+        proxy: str | None = None,
+        room: BodyRoom | None = None,
+    ) -> RawResponse:
+        response = await self._fetcher.fetch(plan, verify_tls=verify_tls, proxy=proxy, room=room)
+        self.requests += len(response.hops) + int(response.error != "private-address")
+        return response
+
+    async def post(self, post: Post) -> RawResponse:
+        return await self._fetcher.post(post)
+
+    async def close(self) -> None:
+        """The fetcher belongs to its owner, who closes it."""

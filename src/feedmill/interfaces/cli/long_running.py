@@ -24,7 +24,7 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import SIGNALS, early_signal, exit_interrupted
 from feedmill.interfaces.cli.run_command import SignalHandler, run_async, stop_on_signals
 from feedmill.interfaces.cli.stop_limit import STOP_LIMIT, StopLimit
-from feedmill.model.worker import Readiness, WorkerRole
+from feedmill.model.running.worker import Readiness, WorkerRole
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
 

@@ -34,7 +34,7 @@ from feedmill.interfaces.cli.long_running import (
 )
 from feedmill.interfaces.cli.output import show_json_line
 from feedmill.interfaces.cli.run_command import SignalHandler
-from feedmill.model.worker import WorkerRole
+from feedmill.model.running.worker import WorkerRole
 from feedmill.observe.metrics import Metrics
 
 if TYPE_CHECKING:

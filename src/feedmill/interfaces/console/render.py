@@ -22,7 +22,7 @@ from feedmill.interfaces.console.session import (
     session_of,
 )
 from feedmill.interfaces.server_state import AnyRequest, services_of
-from feedmill.model.token import Scope
+from feedmill.model.running.token import Scope
 from feedmill.schedule.explain import duration_in_words
 from feedmill.version import __version__
 

@@ -24,7 +24,7 @@ from feedmill.interfaces.grpc.errors import (
     refusal_of,
 )
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
-from feedmill.model.token import Scope
+from feedmill.model.running.token import Scope
 from feedmill.observe.log import logger
 
 T = TypeVar("T")

@@ -6,25 +6,17 @@ from typing import Annotated, Any, Final, Protocol, TypedDict, TypeVar
 
 from msgspec import Meta
 
-from feedmill.engine.service import (
-    backfill,
-    clusters,
-    cursors,
-    figures,
-    hosts,
-    jobs,
-    media,
-    push,
-    queries,
-    subscriptions,
-)
-from feedmill.engine.service.service_levels import service_levels as levels
-from feedmill.engine.service.simulate import (
+from feedmill.engine.service import cursors, jobs, queries, subscriptions
+from feedmill.engine.service.contents import clusters, media
+from feedmill.engine.service.feeds import backfill, hosts, push
+from feedmill.engine.service.feeds.simulate import (
     DEFAULT_DAYS,
     candidate_config,
     simulate_store,
 )
-from feedmill.engine.service.status import status as engine_status
+from feedmill.engine.service.health import figures
+from feedmill.engine.service.health.service_levels import service_levels as levels
+from feedmill.engine.service.health.status import status as engine_status
 from feedmill.errors import SeveralFeedsError, UsageError
 from feedmill.interfaces.grpc.event_stream import parse_event_request, watch_events
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
@@ -47,8 +39,8 @@ from feedmill.interfaces.grpc.messages import (
     read_wish,
     simulation_message,
 )
-from feedmill.model.figures import Granularity, TopBy
 from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
+from feedmill.model.running.figures import Granularity, TopBy
 from feedmill.publish.shapes import CanonicalWish, DiscoverWish, FeedChange, FeedWish
 from feedmill.publish.to_shapes import fetch_shape
 from feedmill.search.query import parse_query

@@ -16,7 +16,7 @@ from feedmill.interfaces.request_auth import (
     is_allowed_host,
     is_cross_origin,
 )
-from feedmill.model.token import Caller
+from feedmill.model.running.token import Caller
 
 JSON: Final = "application/json"
 

@@ -20,7 +20,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import require_scope
 from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.errors import FeedmillError, extra_hint
-from feedmill.model.token import Caller, Scope
+from feedmill.model.running.token import Caller, Scope
 from feedmill.observe.log import logger
 
 CALLER: Final = "feedmill.caller"  # in the scope of an HTTP request, put there by the guard

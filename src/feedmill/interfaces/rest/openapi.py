@@ -15,7 +15,7 @@ from litestar.handlers import HTTPRouteHandler
 from feedmill.interfaces.rest.auth import BASIC, SCOPE
 from feedmill.interfaces.rest.problems import MEDIA_TYPE, PROBLEM_KINDS
 from feedmill.interfaces.rest.responses import NDJSON
-from feedmill.model.token import Scope
+from feedmill.model.running.token import Scope
 from feedmill.publish.shapes import Problem
 from feedmill.version import __version__
 

@@ -12,7 +12,7 @@ import pytest
 from feedmill.adapters.store.postgres import run_query as postgres
 from feedmill.adapters.store.sqlite import run_query as sqlite
 from feedmill.adapters.store.sqlite.store import SqliteStore
-from feedmill.adapters.store.tables import jobs
+from feedmill.adapters.store.tables.running import jobs
 
 MANY = 20_000
 KINDS = [["walk", None, None, 1], ["look", None, None, 0]]

@@ -25,7 +25,7 @@ from feedmill.engine.service.webhooks import (
 )
 from feedmill.errors import NotFoundError, StoreError, UsageError
 from feedmill.model.page import EntryFilter
-from feedmill.model.webhook import Settlement
+from feedmill.model.running.webhook import Settlement
 from feedmill.publish.signing import verify
 
 

@@ -10,7 +10,7 @@ from tests.support.job_kinds import run_due
 from feedmill.config import BackfillConfig
 from feedmill.engine.jobs.backfill import KIND
 from feedmill.engine.maintain.retention import purge
-from feedmill.engine.service.backfill import (
+from feedmill.engine.service.feeds.backfill import (
     backfill_status,
     cancel_backfill,
     plan_backfill,
@@ -19,7 +19,7 @@ from feedmill.engine.service.backfill import (
 from feedmill.engine.service.queries import change_feed
 from feedmill.errors import ConflictError, UsageError
 from feedmill.model.feed import Feed
-from feedmill.model.job import JobRunRecord
+from feedmill.model.running.job import JobRunRecord
 from feedmill.publish.shapes import FeedChange
 from feedmill_demo.server.script import Answer, document
 

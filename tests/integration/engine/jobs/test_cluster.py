@@ -7,8 +7,9 @@ from tests.support.job_kinds import run_due
 
 from feedmill.config import ClustersConfig
 from feedmill.engine.jobs.cluster import KIND
-from feedmill.engine.service import clusters, queries
-from feedmill.model.job import JobFilter
+from feedmill.engine.service import queries
+from feedmill.engine.service.contents import clusters
+from feedmill.model.running.job import JobFilter
 from feedmill.publish.shapes import FeedChange
 from feedmill_demo.server.script import Answer, document
 

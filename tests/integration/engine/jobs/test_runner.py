@@ -22,7 +22,7 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.jobs import cancel_job, list_jobs, retry_job
 from feedmill.errors import ConflictError, NotFoundError, StoreError, UsageError
 from feedmill.model.feed import Feed
-from feedmill.model.job import Again, Done, JobResult, JobRunRecord, Later, NewJob
+from feedmill.model.running.job import Again, Done, JobResult, JobRunRecord, Later, NewJob
 
 PAGES = 5
 

@@ -26,7 +26,7 @@ from feedmill.engine.maintain.raw_owner import check_raw_owner
 from feedmill.engine.maintain.retention import purge, verify_integrity
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.status import status
+from feedmill.engine.service.health.status import status
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import ConflictError
 from feedmill.model.fetch import RawDocument

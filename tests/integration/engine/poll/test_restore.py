@@ -30,7 +30,7 @@ from feedmill.engine.poll.restore import (
     stored_fetches,
 )
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.backfill import start_backfill
+from feedmill.engine.service.feeds.backfill import start_backfill
 from feedmill.errors import ConflictError
 from feedmill.model.feed import FeedOverrides
 from feedmill.model.page import EntryFilter

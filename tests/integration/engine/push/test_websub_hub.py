@@ -24,7 +24,7 @@ from feedmill.engine.jobs import websub_hub
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.interfaces.rest.server import rest_server
-from feedmill.model.webhook import Webhook
+from feedmill.model.running.webhook import Webhook
 from feedmill.push.signatures import SIGNATURE, is_signed
 
 HUB_ON = PushConfig(hub=True)

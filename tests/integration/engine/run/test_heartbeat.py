@@ -14,7 +14,7 @@ from feedmill.engine.maintain import retention
 from feedmill.engine.run.heartbeat import heartbeat, machine_of
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.model.worker import WorkerView
+from feedmill.model.running.worker import WorkerView
 from feedmill.observe import log
 
 

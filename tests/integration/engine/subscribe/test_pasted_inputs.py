@@ -15,8 +15,7 @@ from feedmill.app.services import open_services
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.subscriptions import open_subscriber
 from feedmill.engine.subscribe.add_feed import Subscribed
-from feedmill.engine.subscribe.counted_fetcher import CountedFetcher
-from feedmill.engine.subscribe.subscriber import FeedChoices
+from feedmill.engine.subscribe.subscriber import CountedFetcher, FeedChoices
 from feedmill.errors import FeedmillError
 from feedmill.interfaces.cli.subscribe_addresses import (
     AddAnswer,

@@ -33,8 +33,8 @@ from feedmill.engine.two_phase.candidate_file import read_candidates, write_cand
 from feedmill.engine.two_phase.confirmation import ask_confirmation
 from feedmill.engine.two_phase.sidecar_files import encode_selection, record_confirmation
 from feedmill.engine.two_phase.window_library import WindowLibrary
+from feedmill.model.running.token import Scope
 from feedmill.model.screening import Confirmation
-from feedmill.model.token import Scope
 
 YES: Final = ElicitResult(action="accept", content={"insert": True})
 

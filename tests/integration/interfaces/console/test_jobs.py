@@ -3,7 +3,7 @@
 from tests.support.console_client import Browser, ConsoleMill, text_of
 from tests.support.engine_harness import Stage
 
-from feedmill.model.job import NewJob
+from feedmill.model.running.job import NewJob
 
 
 def test_a_job_is_listed_cancelled_and_queued_again(mill: ConsoleMill, browser: Browser) -> None:

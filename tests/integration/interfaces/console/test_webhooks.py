@@ -7,7 +7,7 @@ from tests.support.console_client import Browser, ConsoleMill, text_of
 from tests.support.engine_harness import NOON, Stage
 
 from feedmill.model.event import Event
-from feedmill.model.webhook import DeadLetter, Settlement
+from feedmill.model.running.webhook import DeadLetter, Settlement
 from feedmill_demo.server.script import Answer
 
 

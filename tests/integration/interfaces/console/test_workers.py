@@ -5,7 +5,7 @@ from datetime import timedelta
 from tests.support.console_client import Browser, ConsoleMill, text_of
 from tests.support.engine_harness import Stage
 
-from feedmill.model.worker import Worker
+from feedmill.model.running.worker import Worker
 
 
 def test_workers_are_listed_with_their_last_heartbeat(mill: ConsoleMill, browser: Browser) -> None:

@@ -5,7 +5,7 @@ from contextlib import closing
 
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite.run_query import translate
-from feedmill.adapters.store.tables import blobs
+from feedmill.adapters.store.tables.running import blobs
 
 
 def test_chains_of_bodies_are_not_scanned_once_for_each_body() -> None:

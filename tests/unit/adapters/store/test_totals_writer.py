@@ -8,7 +8,7 @@ from tests.support.sample_refreshes import HOUR, NOON, a_refresh, new_feed
 from feedmill.adapters.store.tables.codec import feed_of_new, micros
 from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.fetch.figures import poll_values
-from feedmill.model.figures import Totals
+from feedmill.model.running.figures import Totals
 
 
 def add(writer: TotalsWriter, at: datetime = NOON) -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from feedmill.engine.jobs.kind import JobKind, JobRun
 from feedmill.engine.jobs.settle import settlement_of
-from feedmill.model.job import Again, Done, Failed, Job, JobResult, Later
+from feedmill.model.running.job import Again, Done, Failed, Job, JobResult, Later
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 JOB = Job(

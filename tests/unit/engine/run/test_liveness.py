@@ -18,7 +18,7 @@ from feedmill.engine.run.readiness import (
 )
 from feedmill.engine.run.services import Services
 from feedmill.errors import BlobError, StoreError
-from feedmill.model.worker import Readiness, Unready
+from feedmill.model.running.worker import Readiness, Unready
 
 FULL = BlobError("disk-full", "no space")
 AWAY = StoreError("no database answers", reason="cannot-open")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from feedmill.engine.service.figure_shapes import figures_shape
+from feedmill.engine.service.health.figure_shapes import figures_shape
 from feedmill.interfaces.console.charts import (
     Dot,
     HintMark,
@@ -21,7 +21,7 @@ from feedmill.interfaces.console.charts import (
     strips,
     timeline,
 )
-from feedmill.model.figures import Figures
+from feedmill.model.running.figures import Figures
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 HOURS = [NOON + timedelta(hours=at) for at in range(24)]

@@ -16,7 +16,7 @@ from feedmill.model.entry import Author, EntryEnclosure
 from feedmill.model.event import Cursor, Event, RawRef, Revision, StoredEntry
 from feedmill.model.feed import BodyRef
 from feedmill.model.fetch import Hop
-from feedmill.model.figures import FeedCounts, StoreSizes
+from feedmill.model.running.figures import FeedCounts, StoreSizes
 from feedmill.publish import figure_shapes, host_shapes, move_shapes, shapes, simulation_shapes
 
 # The version of the compiler is no part of what it says.

@@ -34,7 +34,7 @@ from feedmill.adapters.blobs.segment_source import (
 )
 from feedmill.adapters.failpoints import reach
 from feedmill.errors import BlobMoved
-from feedmill.model.storage import Segment, created_at
+from feedmill.model.running.storage import Segment, created_at
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

@@ -32,7 +32,7 @@ from feedmill.adapters.blobs.segment_source import (
 from feedmill.adapters.durable_files import make_folder, sync_folder
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.private_files import PRIVATE_FILE
-from feedmill.model.storage import Segment
+from feedmill.model.running.storage import Segment
 
 OPEN_SUFFIX: Final = ".open"
 MARKED_SUFFIX: Final = ".condemned"

@@ -28,7 +28,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.errors import BlobError
 from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef
-from feedmill.model.storage import Segment
+from feedmill.model.running.storage import Segment
 
 DISK_TIMEOUT_SEC: Final = 60.0  # with a disk that does not answer
 _READERS: Final = 2

@@ -26,8 +26,8 @@ from feedmill.adapters.store.tables.changes import (
     removed_rows,
 )
 from feedmill.adapters.store.tables.codec import digest
-from feedmill.adapters.store.tables.entry_codec import CONTENT_COLUMNS, POINT_TO_FIRST
-from feedmill.adapters.store.tables.entry_search import ON_CONFLICT
+from feedmill.adapters.store.tables.contents.entry_codec import CONTENT_COLUMNS, POINT_TO_FIRST
+from feedmill.adapters.store.tables.contents.entry_search import ON_CONFLICT
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
 _NEW_COLUMNS: Final = (

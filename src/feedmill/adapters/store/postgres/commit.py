@@ -22,8 +22,6 @@ from feedmill.adapters.store.postgres.claim_planner import LaneSettings
 from feedmill.adapters.store.postgres.parameters import quoted, to_columns, unnest_rows, write_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
-from feedmill.adapters.store.tables import arrival_times, figures
-from feedmill.adapters.store.tables.arrival_times import month_rows
 from feedmill.adapters.store.tables.changes import (
     PendingDocument,
     pending_document,
@@ -38,9 +36,15 @@ from feedmill.adapters.store.tables.codec import (
     micros,
     state_row,
 )
-from feedmill.adapters.store.tables.decision_codec import decision_text
-from feedmill.adapters.store.tables.feeds import relocate, save_quota
-from feedmill.adapters.store.tables.fetches import (
+from feedmill.adapters.store.tables.contents.held_entries import hold, release
+from feedmill.adapters.store.tables.lanes import reschedule
+from feedmill.adapters.store.tables.running import figures
+from feedmill.adapters.store.tables.running.jobs import add_job, advance_job, holds_job
+from feedmill.adapters.store.tables.subscriptions import arrival_times
+from feedmill.adapters.store.tables.subscriptions.arrival_times import month_rows
+from feedmill.adapters.store.tables.subscriptions.decision_codec import decision_text
+from feedmill.adapters.store.tables.subscriptions.feeds import relocate, save_quota
+from feedmill.adapters.store.tables.subscriptions.fetches import (
     FETCH_COLUMNS,
     Blocks,
     difference,
@@ -48,10 +52,7 @@ from feedmill.adapters.store.tables.fetches import (
     request_of,
     response_of,
 )
-from feedmill.adapters.store.tables.held_entries import hold, release
-from feedmill.adapters.store.tables.jobs import add_job, advance_job, holds_job
-from feedmill.adapters.store.tables.lanes import reschedule
-from feedmill.adapters.store.tables.push import count_push
+from feedmill.adapters.store.tables.subscriptions.push import count_push
 from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.fetch.figures import poll_values

@@ -15,7 +15,7 @@ import asyncpg
 from feedmill.adapters.store.postgres.parameters import postgres_text, unnest_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.tables.codec import digest
-from feedmill.adapters.store.tables.entry_codec import (
+from feedmill.adapters.store.tables.contents.entry_codec import (
     KNOWN_COLUMNS,
     TOMBSTONE_COLUMNS,
     WITHOUT_KEYS,

@@ -16,8 +16,8 @@ from feedmill.adapters.store.postgres import partitions
 from feedmill.adapters.store.postgres.partitions import Partition, PartitionBusyError
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import Row, micros
-from feedmill.adapters.store.tables.fetches import UNUSED_BLOCK
-from feedmill.model.storage import PurgeCuts
+from feedmill.adapters.store.tables.subscriptions.fetches import UNUSED_BLOCK
+from feedmill.model.running.storage import PurgeCuts
 
 PURGE_BATCH: Final = 1_000  # rows of one transaction
 MOST_KEPT: Final = 5_000  # rows of a day that are put aside, so that the day can be dropped

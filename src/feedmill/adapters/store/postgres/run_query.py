@@ -1,6 +1,6 @@
 """Runs queries (`statements`) on PostgreSQL.
 
-Titles: the rule (`paging.begins_word`) folds case as Unicode does, and no database does the same under
+Titles: the rule (`statements.begins_word`) folds case as Unicode does, and no database does the same under
 every locale. Letters of ASCII fold into ASCII everywhere, and nothing folds into Han, Kana or Hangul but
 itself; so a title of ASCII alone is compared by PostgreSQL, a run of those signs has to stand in the
 title as it is, and every other title with a sign beyond ASCII is looked at here.

@@ -25,18 +25,18 @@ from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher
 from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.sql_store import SqlStore, write
 from feedmill.adapters.store.statements import Query
-from feedmill.adapters.store.tables.blobs import forget_unneeded_blobs
-from feedmill.adapters.store.tables.consistency import postgres_problems
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
-from feedmill.adapters.store.tables.workers import save_worker
+from feedmill.adapters.store.tables.running.blobs import forget_unneeded_blobs
+from feedmill.adapters.store.tables.running.consistency import postgres_problems
+from feedmill.adapters.store.tables.running.workers import save_worker
 from feedmill.engine.ports.events import NewestEvent
 from feedmill.errors import StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
-from feedmill.model.storage import PurgeCuts
-from feedmill.model.webhook import Webhook
-from feedmill.model.worker import Worker
+from feedmill.model.running.storage import PurgeCuts
+from feedmill.model.running.webhook import Webhook
+from feedmill.model.running.worker import Worker
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,8 +9,6 @@ from typing import Any, Final
 from feedmill.adapters.store.sqlite import event_log
 from feedmill.adapters.store.sqlite.changes import write_changes
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
-from feedmill.adapters.store.tables import fetches, figures
-from feedmill.adapters.store.tables.arrival_times import append_times
 from feedmill.adapters.store.tables.changes import (
     PendingDocument,
     pending_document,
@@ -24,12 +22,15 @@ from feedmill.adapters.store.tables.codec import (
     micros,
     state_row,
 )
-from feedmill.adapters.store.tables.decision_codec import decision_text
-from feedmill.adapters.store.tables.feeds import add_aliases, relocate, save_quota
-from feedmill.adapters.store.tables.held_entries import hold, release
-from feedmill.adapters.store.tables.jobs import add_job, advance_job
+from feedmill.adapters.store.tables.contents.held_entries import hold, release
 from feedmill.adapters.store.tables.lanes import reschedule
-from feedmill.adapters.store.tables.push import count_push
+from feedmill.adapters.store.tables.running import figures
+from feedmill.adapters.store.tables.running.jobs import add_job, advance_job
+from feedmill.adapters.store.tables.subscriptions import fetches
+from feedmill.adapters.store.tables.subscriptions.arrival_times import append_times
+from feedmill.adapters.store.tables.subscriptions.decision_codec import decision_text
+from feedmill.adapters.store.tables.subscriptions.feeds import add_aliases, relocate, save_quota
+from feedmill.adapters.store.tables.subscriptions.push import count_push
 from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.fetch.figures import poll_values

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeVar
 
 import msgspec
 
-from feedmill.adapters.store.tables.paging import begins_word
+from feedmill.adapters.store.statements import begins_word
 from feedmill.errors import DAMAGED_ROW, StoreError
 from feedmill.model.addresses import mask_address
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from feedmill.adapters.store.sqlite.connection import PARAMETERS
-from feedmill.adapters.store.tables.entry_codec import (
+from feedmill.adapters.store.tables.contents.entry_codec import (
     KNOWN_COLUMNS,
     TOMBSTONE_COLUMNS,
     WITHOUT_KEYS,

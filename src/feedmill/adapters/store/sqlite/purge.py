@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from feedmill.adapters.store.tables.fetches import UNUSED_BLOCK
+from feedmill.adapters.store.tables.subscriptions.fetches import UNUSED_BLOCK
 
 PURGE_BATCH: Final = 1_000  # rows of one transaction
 

@@ -37,16 +37,16 @@ from feedmill.adapters.store.sqlite.wal_sync import WalSync
 from feedmill.adapters.store.sqlite.writer import BUSY_TIMEOUT_SEC, Writer
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import micros
-from feedmill.adapters.store.tables.consistency import sqlite_problems
-from feedmill.adapters.store.tables.entries import sqlite_entry_texts
+from feedmill.adapters.store.tables.contents.entries import sqlite_entry_texts
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
+from feedmill.adapters.store.tables.running.consistency import sqlite_problems
 from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.engine.ports.events import NewestEvent
 from feedmill.errors import StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
-from feedmill.model.storage import PurgeCuts
+from feedmill.model.running.storage import PurgeCuts
 
 _LARGE_COMMIT = 500  # changes: those of smaller ones go first
 

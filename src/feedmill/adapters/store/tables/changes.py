@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from feedmill.adapters.store.tables.codec import Row, json_text, micros, micros_or_none
-from feedmill.adapters.store.tables.entry_codec import content_row
+from feedmill.adapters.store.tables.contents.entry_codec import content_row
 from feedmill.model.event import NewEvent
 from feedmill.model.identity import (
     Added,

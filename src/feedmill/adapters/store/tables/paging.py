@@ -6,9 +6,11 @@ feed's number, an article's `entry_id.article_hash`.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar
 
+from feedmill.adapters.store import statements
+from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import NEVER, Row, instant
 from feedmill.errors import UsageError
 from feedmill.model.event import StoredArticle
@@ -100,9 +102,24 @@ def article_of(row: Row) -> StoredArticle:
     )
 
 
-def begins_word(title: str | None, text: str) -> bool:
-    """True when a word of the title begins like that, whatever its case."""
-    found: Any = title is not None and re.search(
-        rf"\b{re.escape(text.casefold())}", title.casefold()
+def newest_page(
+    select: str,
+    number: str,
+    wanted: Mapping[str, object],
+    value_of: Callable[[Row], T],
+    *,
+    after: str | None,
+    limit: int,
+) -> Query[Page[T]]:
+    """Rows whose columns have the wanted values (None: any), the highest number first; it is the last column."""
+    given = {column: one for column, one in wanted.items() if one is not None}
+    (last,) = position(after, 1, sign="") or (NEVER,)
+    conditions = [f"{column} = ${at}" for at, column in enumerate(given, 3)]
+    where = " AND ".join([f"{number} < $1", *conditions])
+    found = yield from statements.rows(
+        f"{select} WHERE {where} ORDER BY {number} DESC LIMIT $2",  # names of columns
+        last,
+        limit + 1,
+        *given.values(),
     )
-    return bool(found)
+    return page_of(found, limit, value_of, lambda one: f"{one[-1]}")

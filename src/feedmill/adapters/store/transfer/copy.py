@@ -21,7 +21,7 @@ from feedmill.adapters.store.transfer.sqlite_source import SqliteSource, Survey
 from feedmill.adapters.store.transfer.tables import TABLES, Key, Table
 from feedmill.config import StoreConfig
 from feedmill.errors import ConflictError, UsageError
-from feedmill.model.storage import CopiedTable, Transfer
+from feedmill.model.running.storage import CopiedTable, Transfer
 from feedmill.observe.masking import database_address
 
 _FILE: Final = "sqlite:"

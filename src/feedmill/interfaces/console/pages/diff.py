@@ -7,7 +7,7 @@ import msgspec
 from litestar import Response, Router, get
 
 from feedmill.engine.service import queries
-from feedmill.engine.service.documents import diff_documents
+from feedmill.engine.service.contents.documents import diff_documents
 from feedmill.interfaces.console.pages.feeds import HERE
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE

@@ -7,9 +7,9 @@ from litestar import Response, Router, get, post
 
 from feedmill.engine.moves.follow import move_feed, undo_move
 from feedmill.engine.service import queries
-from feedmill.engine.service.feed_health import health_in_brief
-from feedmill.engine.service.figures import feed_figures
-from feedmill.engine.service.push import feed_push
+from feedmill.engine.service.feeds.push import feed_push
+from feedmill.engine.service.health.feed_health import health_in_brief
+from feedmill.engine.service.health.figures import feed_figures
 from feedmill.errors import UsageError
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.console.charts import (

@@ -8,13 +8,13 @@ from litestar import Response, Router, get, post
 from litestar.datastructures import UploadFile
 
 from feedmill.engine.service import subscriptions
-from feedmill.engine.service.bulk_feeds import (
+from feedmill.engine.service.feeds.bulk_feeds import (
     MAX_BULK_FEEDS,
     apply_to_feeds,
     bulk_action,
     matching_feed_ids,
 )
-from feedmill.engine.service.feed_health import health_in_brief
+from feedmill.engine.service.health.feed_health import health_in_brief
 from feedmill.errors import SeveralFeedsError, UsageError
 from feedmill.interfaces.console.forms import tags_of, text_field
 from feedmill.interfaces.console.render import go_to, page

@@ -9,7 +9,7 @@ from litestar import Response, Router, get
 from msgspec import Struct
 
 from feedmill.engine.service import queries
-from feedmill.engine.service.document_view import DocumentView, EntryStages, view_document
+from feedmill.engine.service.contents.document_view import DocumentView, EntryStages, view_document
 from feedmill.errors import NotFoundError
 from feedmill.interfaces.console.pages.feed import outcome_mark
 from feedmill.interfaces.console.pages.feeds import HERE

@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 from litestar import Response, Router, get
 
-from feedmill.engine.service.feed_health import health_in_brief
-from feedmill.engine.service.hosts import get_host, host_in_words, list_hosts
-from feedmill.engine.service.push import list_hubs
+from feedmill.engine.service.feeds.hosts import get_host, host_in_words, list_hosts
+from feedmill.engine.service.feeds.push import list_hubs
+from feedmill.engine.service.health.feed_health import health_in_brief
 from feedmill.interfaces.console.pages.feeds import mark_of
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE

@@ -11,7 +11,7 @@ from feedmill.interfaces.console.forms import text_field
 from feedmill.interfaces.console.render import go_to, page
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, services_of
-from feedmill.model.job import JOB_STATES
+from feedmill.model.running.job import JOB_STATES
 
 HERE: Final = "/console/jobs"
 _PER_PAGE: Final = 50

@@ -13,14 +13,14 @@ from litestar import Response, Router, get
 from litestar.background_tasks import BackgroundTask
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.attention import Attention, needs_attention
-from feedmill.engine.service.figures import top_feeds, total_figures
-from feedmill.engine.service.service_levels import service_levels
+from feedmill.engine.service.health.attention import Attention, needs_attention
+from feedmill.engine.service.health.figures import top_feeds, total_figures
+from feedmill.engine.service.health.service_levels import service_levels
 from feedmill.interfaces.console.charts import Dot, line, polls_by_outcome, scatter
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
-from feedmill.model.figures import Granularity
+from feedmill.model.running.figures import Granularity
 from feedmill.publish.figure_shapes import FiguresPoint, LevelShape, TopFeeds, TotalFigures
 
 _FRESH_SEC: Final = 4.0  # younger figures are shown as they are; longer, where they cost a lot

@@ -8,7 +8,7 @@ from litestar import Response, Router, get
 from markupsafe import Markup
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.simulate import (
+from feedmill.engine.service.feeds.simulate import (
     SimulationResult,
     candidate_config,
     simulate_store,

@@ -12,7 +12,7 @@ from feedmill.interfaces.console.forms import text_field
 from feedmill.interfaces.console.render import go_to, page
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, services_of
-from feedmill.model.token import Scope
+from feedmill.model.running.token import Scope
 
 HERE: Final = "/console/tokens"
 _OVERLAP: Final = timedelta(days=1)

@@ -8,7 +8,7 @@ from litestar import Response, Router, get
 from litestar.params import PathParameter, QueryParameter
 from litestar.response import Stream
 
-from feedmill.engine.service import clusters
+from feedmill.engine.service.contents import clusters
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, Limit
 from feedmill.interfaces.rest.responses import json_response, list_response

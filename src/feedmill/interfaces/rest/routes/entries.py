@@ -5,7 +5,8 @@ from litestar import Response, Router, get
 from litestar.di import Provide
 from litestar.response import Stream
 
-from feedmill.engine.service import full_texts, queries
+from feedmill.engine.service import queries
+from feedmill.engine.service.contents import full_texts
 from feedmill.engine.service.queries import RawContent
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import (

@@ -9,15 +9,11 @@ from litestar.params import QueryParameter
 from litestar.response import Stream
 from msgspec.structs import replace
 
-from feedmill.engine.service import (
-    backfill,
-    documents,
-    figures,
-    full_texts,
-    queries,
-    subscriptions,
-)
-from feedmill.engine.service.simulate import DEFAULT_DAYS, simulate_store
+from feedmill.engine.service import queries, subscriptions
+from feedmill.engine.service.contents import documents, full_texts
+from feedmill.engine.service.feeds import backfill
+from feedmill.engine.service.feeds.simulate import DEFAULT_DAYS, simulate_store
+from feedmill.engine.service.health import figures
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import (
     Cursor,
@@ -39,7 +35,7 @@ from feedmill.interfaces.rest.parameters import (
 )
 from feedmill.interfaces.rest.responses import json_response, list_response, read_json
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
-from feedmill.model.document_diff import FetchDiff
+from feedmill.model.derived.document_diff import FetchDiff
 from feedmill.publish.figure_shapes import FeedFigures
 from feedmill.publish.shapes import (
     AddedFeed,

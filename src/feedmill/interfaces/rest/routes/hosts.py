@@ -4,7 +4,7 @@
 from litestar import Response, Router, get
 from litestar.response import Stream
 
-from feedmill.engine.service import hosts
+from feedmill.engine.service.feeds import hosts
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, HostName, Limit, TroubledQuery
 from feedmill.interfaces.rest.responses import json_response, list_response

@@ -3,7 +3,7 @@
 
 from litestar import Response, Router, post
 
-from feedmill.engine.service.hub import request_subscription
+from feedmill.engine.service.metafeeds.hub import request_subscription
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.server_state import AnyRequest, services_of

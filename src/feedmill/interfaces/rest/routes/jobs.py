@@ -13,7 +13,7 @@ from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, Limit
 from feedmill.interfaces.rest.responses import json_response, list_response
 from feedmill.interfaces.server_state import AnyRequest, services_of
-from feedmill.model.job import JobState
+from feedmill.model.running.job import JobState
 from feedmill.publish.shapes import MAX_SEQ, JobPage, JobShape
 
 JobId = Annotated[int, PathParameter(description="The number of a job.", ge=1, le=MAX_SEQ)]

@@ -10,7 +10,7 @@ from litestar import Response, Router, get, post
 from litestar.params import PathParameter, QueryParameter
 from litestar.response import Stream
 
-from feedmill.engine.service import media
+from feedmill.engine.service.contents import media
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, Limit
 from feedmill.interfaces.rest.responses import (
@@ -22,7 +22,7 @@ from feedmill.interfaces.rest.responses import (
 )
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.media.ranges import ByteRange, Unsatisfiable, read_range
-from feedmill.model.media import MediaItem, MediaState
+from feedmill.model.derived.media import MediaItem, MediaState
 from feedmill.publish.shapes import MediaPage, MediaShape
 
 MediaId = Annotated[str, PathParameter(description="The id of a media file.")]

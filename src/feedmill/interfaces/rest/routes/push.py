@@ -4,7 +4,7 @@
 from litestar import Response, Router, get, post
 from litestar.response import Stream
 
-from feedmill.engine.service import push
+from feedmill.engine.service.feeds import push
 from feedmill.engine.service.queries import require_feed
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import FeedId

@@ -5,10 +5,11 @@ import asyncio
 
 from litestar import Response, Router, get
 
-from feedmill.engine.service import figures, queries
-from feedmill.engine.service.service_levels import service_levels as levels
-from feedmill.engine.service.simulate import DEFAULT_DAYS, simulate_store
-from feedmill.engine.service.status import status as engine_status
+from feedmill.engine.service import queries
+from feedmill.engine.service.feeds.simulate import DEFAULT_DAYS, simulate_store
+from feedmill.engine.service.health import figures
+from feedmill.engine.service.health.service_levels import service_levels as levels
+from feedmill.engine.service.health.status import status as engine_status
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.openapi_page import POLICY
 from feedmill.interfaces.rest.parameters import (

@@ -33,10 +33,10 @@ from feedmill.adapters.store.postgres.lanes import limit_host
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.codec import micros
-from feedmill.adapters.store.tables.feeds import add_feed
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane, shard_of
-from feedmill.adapters.store.tables.workers import save_worker
-from feedmill.model.worker import Worker
+from feedmill.adapters.store.tables.running.workers import save_worker
+from feedmill.adapters.store.tables.subscriptions.feeds import add_feed
+from feedmill.model.running.worker import Worker
 
 MINUTE = timedelta(minutes=1)
 PACING = LaneSettings()

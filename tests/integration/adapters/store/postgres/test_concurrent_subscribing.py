@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from tests.support.postgres_contention import Held, stores, until_it_waits
 from tests.support.sample_refreshes import NOON, a_refresh, an_entry, new_feed, poll
 
-from feedmill.adapters.store.tables.feeds import add_feed
+from feedmill.adapters.store.tables.subscriptions.feeds import add_feed
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed
 

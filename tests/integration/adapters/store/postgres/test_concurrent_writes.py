@@ -21,17 +21,21 @@ from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 from tests.support.warm_process import start_child
 
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.adapters.store.tables.confirmations import spend_ticket
-from feedmill.adapters.store.tables.merge_feeds import merge_feeds
-from feedmill.adapters.store.tables.moves import move_feed
-from feedmill.adapters.store.tables.webhooks import add_webhook, lease_webhooks, settle_webhook
+from feedmill.adapters.store.tables.running.confirmations import spend_ticket
+from feedmill.adapters.store.tables.running.webhooks import (
+    add_webhook,
+    lease_webhooks,
+    settle_webhook,
+)
+from feedmill.adapters.store.tables.subscriptions.merge_feeds import merge_feeds
+from feedmill.adapters.store.tables.subscriptions.moves import move_feed
 from feedmill.model.candidate import Question
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, ImportedOutline, Move
 from feedmill.model.page import EntryFilter
+from feedmill.model.running.token import Token
+from feedmill.model.running.webhook import Settlement, Webhook
 from feedmill.model.screening import HeldEntry
-from feedmill.model.token import Token
-from feedmill.model.webhook import Settlement, Webhook
 
 QUESTION = Question(
     code="q", window_id="w", file_digest="d" * 64, candidate_ids=(1, 2), asked_by="me",

@@ -26,8 +26,8 @@ from feedmill.adapters.store.postgres.event_log import (
 )
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
-from feedmill.adapters.store.tables.consistency import postgres_problems
-from feedmill.adapters.store.tables.workers import cursor, set_cursor
+from feedmill.adapters.store.tables.running.consistency import postgres_problems
+from feedmill.adapters.store.tables.running.workers import cursor, set_cursor
 
 WRITERS = [f"writer{number}" for number in range(6)]
 TRANSACTIONS = 400

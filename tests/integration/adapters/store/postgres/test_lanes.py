@@ -10,8 +10,8 @@ from tests.support.sample_refreshes import HOUR, NOON, a_refresh, claim_all, new
 from feedmill.adapters.store.postgres.claim_planner import LaneSettings, lane_number
 from feedmill.adapters.store.postgres.lanes import apply_lane_layout
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.adapters.store.tables.feeds import add_feed
 from feedmill.adapters.store.tables.lanes import shard_of
+from feedmill.adapters.store.tables.subscriptions.feeds import add_feed
 from feedmill.model.feed import Claim, HostPace
 
 BIG = "big.example"

@@ -20,8 +20,8 @@ from tests.support.sample_refreshes import (
 
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite.store import SqliteStore
-from feedmill.adapters.store.tables import entries
-from feedmill.adapters.store.tables.paging import begins_word
+from feedmill.adapters.store.statements import begins_word
+from feedmill.adapters.store.tables.contents import entries
 from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.page import EntryFilter

@@ -7,7 +7,7 @@ from tests.support.feed_documents import rss
 from tests.support.rest_client import RestMill
 
 from feedmill.cluster.sketch import sketch
-from feedmill.model.cluster import SketchBatch, StoryText
+from feedmill.model.derived.cluster import SketchBatch, StoryText
 from feedmill.model.page import EntryFilter
 from feedmill.publish.events import events_of_clusters
 from feedmill_demo.server.script import document

@@ -11,7 +11,7 @@ from tests.support.rest_client import RestMill
 
 from feedmill.config import SearchConfig
 from feedmill.model.feed import Feed
-from feedmill.model.job import NewJob
+from feedmill.model.running.job import NewJob
 from feedmill.publish.to_json import entry_wire, feed_wire
 from feedmill_demo.server.script import document
 

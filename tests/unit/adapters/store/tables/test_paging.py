@@ -3,10 +3,10 @@
 import pytest
 
 from feedmill.adapters.store.postgres.run_query import title_search
+from feedmill.adapters.store.statements import begins_word
 from feedmill.adapters.store.tables.codec import NEVER
 from feedmill.adapters.store.tables.paging import (
     article_position,
-    begins_word,
     page_between,
     page_of,
     position,

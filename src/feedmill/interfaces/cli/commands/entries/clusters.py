@@ -3,7 +3,7 @@
 
 import click
 
-from feedmill.engine.service import clusters as engine
+from feedmill.engine.service.contents import clusters as engine
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.feed_switches import switch_feeds
 from feedmill.interfaces.cli.lists import show_pages

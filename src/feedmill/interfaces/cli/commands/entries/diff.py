@@ -7,14 +7,14 @@ import click
 from msgspec import json
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.documents import diff_documents, diff_last_documents
+from feedmill.engine.service.contents.documents import diff_documents, diff_last_documents
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.errors import FeedmillError
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import format_count, shorten, show_json, style_text
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.model.document_diff import EntryChange, FetchDiff, FieldChange
+from feedmill.model.derived.document_diff import EntryChange, FetchDiff, FieldChange
 
 _COLOURS = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
 

@@ -8,7 +8,7 @@ import msgspec
 
 from feedmill.canonicalise.urls import split_url
 from feedmill.engine.documents.fixtures import Fixture
-from feedmill.engine.service.documents import fixture_of
+from feedmill.engine.service.contents.documents import fixture_of
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_result
 from feedmill.interfaces.cli.run_command import with_services, write_file

@@ -12,7 +12,7 @@ from feedmill.engine.jobs.fulltext import KIND
 from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.engine.service import full_texts
+from feedmill.engine.service.contents import full_texts
 from feedmill.engine.service.feed_lookup import resolve_feed, resolve_feeds
 from feedmill.errors import NotFoundError, UsageError, extra_hint
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
@@ -20,7 +20,7 @@ from feedmill.interfaces.cli.feed_switches import switch_feeds
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import format_count, shorten, show_json, show_result
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.model.full_text import FullText
+from feedmill.model.derived.full_text import FullText
 from feedmill.normalise.text import clean_text
 from feedmill.publish.shapes import FeedChange
 

@@ -11,7 +11,7 @@ from feedmill.engine.jobs.media import KINDS
 from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.engine.service import media as engine
+from feedmill.engine.service.contents import media as engine
 from feedmill.engine.service.feed_lookup import resolve_feed, resolve_feeds
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.feed_switches import switch_feeds
@@ -27,7 +27,7 @@ from feedmill.interfaces.cli.output import (
     show_table,
 )
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.model.media import MEDIA_STATES, MediaItem
+from feedmill.model.derived.media import MEDIA_STATES, MediaItem
 from feedmill.publish.shapes import FeedChange, MediaPage
 
 _SHOWN = ("media", "media_types", "media_newest", "media_max_bytes")

@@ -15,8 +15,8 @@ from feedmill.interfaces.cli.entry_filters import filter_of, filter_options
 from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import list_options
 from feedmill.interfaces.cli.output import shorten, style_text
+from feedmill.model.derived.search import Fragment, Highlight
 from feedmill.model.event import StoredEntry
-from feedmill.model.search import Fragment, Highlight
 from feedmill.publish.shapes import EntryPage
 from feedmill.publish.to_json import entry_wire
 from feedmill.search.query import parse_query

@@ -4,8 +4,8 @@
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service import backfill as engine
 from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.engine.service.feeds import backfill as engine
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_result
 from feedmill.interfaces.cli.run_command import with_services

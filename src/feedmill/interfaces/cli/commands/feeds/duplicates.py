@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.duplicates import (
+from feedmill.engine.service.contents.duplicates import (
     DuplicatePair,
     find_duplicates,
     merge_duplicates,
@@ -20,7 +20,7 @@ from feedmill.interfaces.cli.options import list_options
 from feedmill.interfaces.cli.output import format_count, shorten, show_list, show_result, style_text
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.addresses import mask_address
-from feedmill.model.cluster import Mirrors
+from feedmill.model.derived.cluster import Mirrors
 
 
 @click.command()

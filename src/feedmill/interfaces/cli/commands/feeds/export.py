@@ -16,7 +16,7 @@ from feedmill.interfaces.cli.options import json_option, parse_time
 from feedmill.interfaces.cli.output import format_count, progress, show_json
 from feedmill.interfaces.cli.run_command import with_services, write_file
 from feedmill.model.addresses import mask_address
-from feedmill.model.export import ExportFilter, ExportFormat, ExportName, ExportPosition
+from feedmill.model.running.export import ExportFilter, ExportFormat, ExportName, ExportPosition
 
 _SNAPSHOT: Final = "snapshot"
 _TABLE_OPTIONS: Final = ("form", "since", "until", "feed", "after", "resume")

@@ -4,8 +4,8 @@
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service import push as engine
 from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.engine.service.feeds import push as engine
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import json_option, list_options
 from feedmill.interfaces.cli.output import show_list, show_result

@@ -8,8 +8,8 @@ import msgspec
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.service.figures import feed_figures
-from feedmill.engine.service.push import effects_in_words
+from feedmill.engine.service.feeds.push import effects_in_words
+from feedmill.engine.service.health.figures import feed_figures
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_facts, show_json

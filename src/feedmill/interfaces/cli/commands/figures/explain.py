@@ -7,7 +7,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.service.push import effects_in_words
+from feedmill.engine.service.feeds.push import effects_in_words
 from feedmill.engine.service.queries import explain_schedule
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import json_option

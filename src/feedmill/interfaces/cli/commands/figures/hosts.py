@@ -3,7 +3,7 @@
 
 import click
 
-from feedmill.engine.service.hosts import get_host, list_hosts
+from feedmill.engine.service.feeds.hosts import get_host, list_hosts
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import list_options

@@ -12,7 +12,7 @@ from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import json_option, list_options
 from feedmill.interfaces.cli.output import format_duration, shorten, show_result
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.model.job import JOB_STATES
+from feedmill.model.running.job import JOB_STATES
 from feedmill.publish.shapes import JobPage, JobShape
 
 _THE_JOB = click.argument("job_id", metavar="JOB", type=click.IntRange(min=1))

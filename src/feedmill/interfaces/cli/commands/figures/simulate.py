@@ -9,7 +9,7 @@ import click
 from feedmill.config import ScheduleConfig
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.service.simulate import (
+from feedmill.engine.service.feeds.simulate import (
     DEFAULT_DAYS,
     SimulationResult,
     candidate_config,

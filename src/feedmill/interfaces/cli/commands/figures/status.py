@@ -3,8 +3,8 @@
 
 import click
 
-from feedmill.engine.service.hosts import host_in_words
-from feedmill.engine.service.status import status as engine_status
+from feedmill.engine.service.feeds.hosts import host_in_words
+from feedmill.engine.service.health.status import status as engine_status
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import format_bytes, show_json, show_line

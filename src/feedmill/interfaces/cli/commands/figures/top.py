@@ -7,11 +7,11 @@ from typing import get_args
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.figures import MAX_TOP_ITEMS, TOP_ITEMS, top_feeds
+from feedmill.engine.service.health.figures import MAX_TOP_ITEMS, TOP_ITEMS, top_feeds
 from feedmill.interfaces.cli.options import list_options
 from feedmill.interfaces.cli.output import format_bytes, show_list
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.model.figures import TopBy
+from feedmill.model.running.figures import TopBy
 from feedmill.publish.figure_shapes import RankShape, TopFeeds
 
 

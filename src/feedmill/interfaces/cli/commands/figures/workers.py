@@ -11,7 +11,7 @@ from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import list_options
 from feedmill.interfaces.cli.output import format_duration, show_list
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.model.worker import WorkerView
+from feedmill.model.running.worker import WorkerView
 
 _KEYS = 3  # hosts that a row names; the rest is counted
 

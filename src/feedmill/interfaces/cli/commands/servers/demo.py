@@ -33,8 +33,8 @@ from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of, run_async
 from feedmill.interfaces.cli.servers import port_or_any
+from feedmill.model.derived.media import MediaFilter
 from feedmill.model.feed import Feed, FeedOverrides
-from feedmill.model.media import MediaFilter
 from feedmill.schedule.explain import explain_decision
 
 _SCHEDULE = ScheduleConfig(

@@ -16,7 +16,7 @@ from feedmill.interfaces.cli.options import (
 )
 from feedmill.interfaces.cli.output import show_json, show_list, show_result
 from feedmill.interfaces.cli.run_command import pick_one, with_services
-from feedmill.model.token import Scope, Token
+from feedmill.model.running.token import Scope, Token
 from feedmill.publish.to_json import format_instant, token_wire
 
 

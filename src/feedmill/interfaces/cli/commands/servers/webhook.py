@@ -18,7 +18,7 @@ from feedmill.interfaces.cli.options import json_option, list_options, overlap_o
 from feedmill.interfaces.cli.output import shorten, show_json, show_list, show_result, style_text
 from feedmill.interfaces.cli.run_command import pick_one, with_services
 from feedmill.model.page import Page
-from feedmill.model.webhook import DeadLetter, Delivery, EventPayload, Webhook
+from feedmill.model.running.webhook import DeadLetter, Delivery, EventPayload, Webhook
 from feedmill.publish.to_json import dead_letter_wire, format_instant, webhook_wire
 
 _THE_WEBHOOK = click.argument("webhook", metavar="WEBHOOK")

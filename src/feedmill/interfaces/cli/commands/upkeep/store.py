@@ -15,7 +15,7 @@ from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async, with_services
-from feedmill.model.storage import ComparedTable, Transfer
+from feedmill.model.running.storage import ComparedTable, Transfer
 from feedmill.observe.masking import mask_secrets
 
 _batch_option = click.option(

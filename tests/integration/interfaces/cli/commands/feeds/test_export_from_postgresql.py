@@ -11,7 +11,7 @@ from tests.support.servers.postgres import PostgresServer
 from tests.support.store_transfer import command
 
 from feedmill.app.services import open_services
-from feedmill.model.export import EXPORTS
+from feedmill.model.running.export import EXPORTS
 
 
 def test_subscriptions_of_a_former_cell_can_be_exported(

@@ -13,7 +13,7 @@ from tests.support.command_line import Mill, paper
 from warcio.archiveiterator import ArchiveIterator
 
 from feedmill.app import exports
-from feedmill.model.export import EXPORTS, ExportPosition
+from feedmill.model.running.export import EXPORTS, ExportPosition
 from feedmill_demo.server.script import document
 from feedmill_demo.server.server import Publisher
 
@@ -151,8 +151,8 @@ def test_an_interrupted_export_is_continued_where_it_ended(
 ) -> None:
     whole, path = mill.folder / "whole", mill.folder / "cut"
     options = ("export", "fetches", "--format", form, "--feed", feed["id"])
-    monkeypatch.setattr("feedmill.engine.service.export._FIRST_ROWS", 1)
-    monkeypatch.setattr("feedmill.engine.service.export._MAX_ROWS", 1)
+    monkeypatch.setattr("feedmill.engine.service.contents.export._FIRST_ROWS", 1)
+    monkeypatch.setattr("feedmill.engine.service.contents.export._MAX_ROWS", 1)
     mill.ok(*options, "--out", str(whole))
     save, saved = exports._save, []
 

@@ -6,7 +6,7 @@ from tests.support.command_line import Mill
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.sqlite.store import SqliteStore
-from feedmill.model.job import NewJob
+from feedmill.model.running.job import NewJob
 
 
 def _queue(mill: Mill, *keys: str) -> None:

@@ -1,0 +1,295 @@
+"""Merging two feeds: everything of one becomes the other's, in one transaction.
+
+Entries that both have become one row, which was first seen when the earlier was and counts what
+both counted; the id of the row that goes still leads to it (`fold_entries`). All other entries change
+their feed and get keys under it, so that its next document finds them. Events stay in the log as they are.
+
+Both lanes and both feeds are locked from the first statement on, so that no refresh of either commits
+in between; the number of statements does not depend on how many entries there are.
+"""
+# Tested in tests/contracts/store/
+
+# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from feedmill.adapters.store.statements import (
+    Query,
+    append_events,
+    lock,
+    rows,
+    storable,
+    write,
+    write_many,
+)
+from feedmill.adapters.store.tables.codec import (
+    Row,
+    digest,
+    instant_or_none,
+    json_text,
+    strings,
+)
+from feedmill.adapters.store.tables.contents.entry_codec import (
+    KNOWN_COLUMNS,
+    TOMBSTONE_COLUMNS,
+    known_of,
+)
+from feedmill.adapters.store.tables.contents.fold_entries import fold, gone_and_kept, place_of
+from feedmill.adapters.store.tables.running.figures import merge_figures
+from feedmill.adapters.store.tables.subscriptions.arrival_times import merge_times
+from feedmill.adapters.store.tables.subscriptions.feeds import set_tags
+from feedmill.adapters.store.tables.subscriptions.push import leave_feed
+from feedmill.identify.hashes import item_hash
+from feedmill.identify.merge_feeds import adopted_keys, pair_twins
+from feedmill.model.entry import Entry
+from feedmill.model.event import NewEvent
+from feedmill.model.feed import Lane, MergeCounts
+from feedmill.model.identity import KnownEntry
+
+_SIDE_COLUMNS: Final = (
+    "feed_no, id, feed_key, tags, ignored_guids, ignored_links, confirmations,"
+    " coalesce(confirmed_at, 0)"
+)
+_ENTRY_COLUMNS: Final = "guid, link, canonical_link, title, summary, published"
+_LOCK_LANES: Final = (
+    "SELECT lane_id FROM lanes WHERE lane_id IN (SELECT s.lane_id FROM feed_sched s"
+    " JOIN feeds f ON f.feed_no = s.feed_no WHERE f.id IN ($1, $2)) ORDER BY lane_id FOR NO KEY UPDATE"
+)
+_SIDES: Final = (
+    f"SELECT {_SIDE_COLUMNS} FROM feeds WHERE id IN ($1, $2) ORDER BY feed_no @lock(FOR UPDATE)"
+)
+_FENCE: Final = (
+    "UPDATE lanes SET epoch = epoch + 1 WHERE owner IS NOT NULL AND lane_id IN"
+    " (SELECT lane_id FROM feed_sched WHERE feed_no IN ($1, $2)) AND lane_id <> $3"
+)
+# The rows in the loser's current document count for themselves from now on.
+_LEAVE_DOCUMENT: Final = (
+    "UPDATE entries SET in_document = 0, seen_count = seen_count + $1 - confirmation,"
+    " last_seen = @greatest(last_seen, $2) WHERE feed_no = $3 AND in_document = 1"
+)
+_KNOWN: Final = (
+    f"SELECT {KNOWN_COLUMNS} FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
+    f" WHERE e.feed_no = $1 UNION ALL SELECT {TOMBSTONE_COLUMNS} FROM tombstones e"
+    " JOIN feeds f ON f.feed_no = e.feed_no WHERE e.feed_no = $1 ORDER BY 1"
+)
+_KEYS: Final = (
+    "SELECT entry_id, key_type, key_value FROM entry_identities WHERE entry_id IN"
+    " (SELECT entry_id FROM entries WHERE feed_no = $1"
+    " UNION ALL SELECT entry_id FROM tombstones WHERE feed_no = $1)"
+)
+_ADD_KEY: Final = (
+    "INSERT INTO entry_identities (key_type, @digest_and_text(key_hash, key_value), entry_id)"
+    " VALUES ($1, @digest_and_value($2), $3) ON CONFLICT DO NOTHING"
+)
+_SET_HASHES: Final = (
+    "UPDATE entries SET item_hash = h.item_hash"
+    " FROM @rows($1, item_hash text, entry_id bigint) AS h WHERE entries.entry_id = h.entry_id"
+)
+_COLLISIONS: Final = (
+    "SELECT l.scheduled_at FROM fetches l JOIN fetches w ON w.scheduled_at = l.scheduled_at"
+    " WHERE l.feed_no = $1 AND w.feed_no = $2 ORDER BY 1"
+)
+
+
+class Side(NamedTuple):
+    """One of the two feeds."""
+
+    feed_no: int
+    id: str
+    feed_key: str
+    tags: tuple[str, ...]
+    ignored_guids: tuple[str, ...]
+    ignored_links: tuple[str, ...]
+    confirmations: int
+    confirmed_at: int
+
+
+def merge_feeds(
+    loser_id: str,
+    winner_id: str,
+    *,
+    at: datetime,
+    events: Sequence[NewEvent] = (),
+    lane: Lane | None = None,
+) -> Query[MergeCounts | None]:
+    """Give everything of the loser to the winner; None when one of them is not there.
+
+    The counts join the data of every `feed.merged` event. Refreshes under way that have read
+    entries of either feed under another lane than the caller's are fenced off: what they decided
+    does not fit any more.
+    """
+    yield from lock(_LOCK_LANES, loser_id, winner_id)
+    found = yield from rows(_SIDES, loser_id, winner_id)
+    sides = {side.id: side for side in map(_side_of, found)}
+    loser, winner = sides.get(loser_id), sides.get(winner_id)
+    if loser is None or winner is None or loser_id == winner_id:
+        return None
+    yield from write(_FENCE, loser.feed_no, winner.feed_no, -1 if lane is None else lane.id)
+    yield from write(_LEAVE_DOCUMENT, loser.confirmations, loser.confirmed_at, loser.feed_no)
+    folded, moved = yield from _merge_entries(loser, winner, at)
+    counts = MergeCounts(
+        entries=moved,
+        folded=folded,
+        fetches=(yield from _move_fetches(loser.feed_no, winner.feed_no)),
+        aliases=(yield from _move_rest(loser, winner)),
+    )
+    yield from merge_figures(loser.feed_no, winner.feed_no)
+    yield from merge_times(winner.feed_no, loser.feed_no)
+    yield from write("DELETE FROM feeds WHERE feed_no = $1", loser.feed_no)
+    counted = [_counted(event, counts) for event in events]
+    yield from append_events(counted, f"feed/{loser_id}/merged/{winner_id}")
+    return counts
+
+
+def _merge_entries(loser: Side, winner: Side, at: datetime) -> Query[tuple[int, int]]:
+    """Fold what both have and hand over the rest; how many of each."""
+    theirs = yield from _known(loser.feed_no)
+    ours = yield from _known(winner.feed_no)
+    pairs = pair_twins(
+        ours,
+        theirs,
+        ignored_guids={*loser.ignored_guids, *winner.ignored_guids},
+        ignored_links={*loser.ignored_links, *winner.ignored_links},
+    )
+    by_id = {one.entry_id: place_of(one) for one in (*theirs, *ours)}
+    found = yield from rows(
+        f"SELECT entry_id, {_ENTRY_COLUMNS} FROM entries WHERE feed_no = $1", loser.feed_no
+    )
+    entries = {one[0]: _entry_of(one[1:]) for one in found}
+    for table in ("entries", "tombstones"):
+        yield from write(
+            f"UPDATE {table} SET feed_no = $1 WHERE feed_no = $2", winner.feed_no, loser.feed_no
+        )
+    folds = [gone_and_kept(by_id[given], by_id[kept]) for given, kept in pairs.items()]
+    yield from fold(folds, at)
+    homes = {one.entry_id: one.entry_id for one in theirs}
+    homes |= {gone.entry_id: kept.entry_id for gone, kept in folds if gone.entry_id in homes}
+    yield from _rename(theirs, homes, entries, loser, winner)
+    return len(pairs), len(theirs) - len(pairs)
+
+
+def _known(feed_no: int) -> Query[tuple[KnownEntry, ...]]:
+    """All that was ever known of a feed's entries: living, removed and expired ones."""
+    found = yield from rows(_KNOWN, feed_no)
+    keys: dict[int, list[tuple[str, str]]] = {one[0]: [] for one in found}
+    for entry_id, kind, value in (yield from rows(_KEYS, feed_no)):
+        keys[entry_id].append((kind, value))
+    return tuple(known_of(one, keys[one[0]]) for one in found)
+
+
+def _rename(
+    known: Sequence[KnownEntry],
+    homes: dict[int, int],
+    entries: dict[int, Entry],
+    loser: Side,
+    winner: Side,
+) -> Query[None]:
+    """Register every row of the loser under the winner's name; a key that is taken stays there."""
+    keys: list[tuple[str, str, int]] = []
+    hashes: list[tuple[str, int]] = []
+    for one in known:
+        entry, home = entries.get(one.entry_id), homes[one.entry_id]
+        named = adopted_keys(
+            one, entry, old_key=loser.feed_key, feed_key=winner.feed_key, feed_id=winner.id
+        )
+        keys += [(key.type, key.value, home) for key in named]
+        if entry is not None and home == one.entry_id:
+            hashes.append((item_hash(entry, one.guid, winner.feed_key), home))
+    keys = yield from storable(keys)
+    # In one order: another transaction that registers these keys waits, and never in a circle.
+    yield from write_many(_ADD_KEY, sorted(keys, key=lambda key: (digest(key[1]), key[0])))
+    yield from write(_SET_HASHES, json_text(hashes))
+
+
+def _move_fetches(loser: int, winner: int) -> Query[int]:
+    """Hand over the fetches; where both were asked at one instant, the loser's is a moment later."""
+    collisions = [at for (at,) in (yield from rows(_COLLISIONS, loser, winner))]
+    if collisions:
+        found = yield from rows(
+            "SELECT scheduled_at FROM fetches WHERE feed_no IN ($1, $2)", loser, winner
+        )
+        later = _moments_after(collisions, {at for (at,) in found})
+        yield from write_many(
+            "UPDATE fetches SET scheduled_at = $3 WHERE feed_no = $1 AND scheduled_at = $2",
+            [(loser, was, at) for was, at in zip(collisions, later, strict=True)],
+        )
+    moved = yield from write("UPDATE fetches SET feed_no = $1 WHERE feed_no = $2", winner, loser)
+    yield from write("UPDATE header_blocks SET feed_no = $1 WHERE feed_no = $2", winner, loser)
+    return moved
+
+
+def _move_rest(loser: Side, winner: Side) -> Query[int]:
+    """Addresses, history, tags and imports; how many addresses. The winner keeps its title."""
+    tags = tuple(dict.fromkeys((*winner.tags, *loser.tags)))
+    yield from write(
+        "UPDATE feeds SET tags = $1, title ="
+        " coalesce(title, (SELECT title FROM feeds WHERE feed_no = $2)) WHERE feed_no = $3",
+        json_text(tags),
+        loser.feed_no,
+        winner.feed_no,
+    )
+    yield from set_tags(winner.feed_no, tags)
+    ends = (winner.feed_no, loser.feed_no)
+    yield from write("UPDATE feed_moves SET feed_no = $1 WHERE feed_no = $2", *ends)
+    # What is held stays held; what is held in both feeds is held once.
+    yield from write(
+        "UPDATE held_entries SET feed_no = $1 WHERE feed_no = $2 AND NOT EXISTS (SELECT 1"
+        " FROM held_entries w WHERE w.feed_no = $1 AND w.entry_uid = held_entries.entry_uid)",
+        *ends,
+    )
+    yield from leave_feed(loser.id)
+    # Imports, webhooks, screens and jobs of the loser continue with the winner.
+    for table in ("import_outlines", "webhooks", "standing_screens", "jobs"):
+        yield from write(f"UPDATE {table} SET feed_id = $1 WHERE feed_id = $2", winner.id, loser.id)
+    return (yield from write("UPDATE feed_aliases SET feed_no = $1 WHERE feed_no = $2", *ends))
+
+
+def _moments_after(instants: Sequence[int], taken: set[int]) -> list[int]:
+    """For each instant the first one after it that is free."""
+    found: list[int] = []
+    for instant in instants:
+        at = instant
+        while at in taken:
+            at += 1
+        taken.add(at)
+        found.append(at)
+    return found
+
+
+def _side_of(row: Row) -> Side:
+    feed_no, feed_id, feed_key, tags, guids, links, confirmations, confirmed_at = row
+    return Side(
+        feed_no,
+        feed_id,
+        feed_key,
+        strings(tags),
+        strings(guids),
+        strings(links),
+        confirmations,
+        confirmed_at,
+    )
+
+
+def _entry_of(row: Row) -> Entry:
+    """What is stored of an entry, as far as it identifies it."""
+    guid, link, canonical_link, title, summary, published = row
+    return Entry(
+        guid=guid,
+        link=link,
+        canonical_link=canonical_link,
+        title=title,
+        summary=summary,
+        published=instant_or_none(published),
+    )
+
+
+def _counted(event: NewEvent, counts: MergeCounts) -> NewEvent:
+    """The event; that of the merge says the counts."""
+    if event.type != "feed.merged":
+        return event
+    return replace(event, data={**event.data, **msgspec.to_builtins(counts)})

@@ -1,0 +1,44 @@
+"""Clusters and mirrors for every interface: stories that several feeds tell, feeds that carry the same articles."""
+# Tested in tests/integration/engine/jobs/test_cluster.py
+
+from typing import Final
+
+import msgspec
+
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.queries import clamp_limit
+from feedmill.errors import NotFoundError
+from feedmill.model.derived.cluster import Mirrors
+from feedmill.publish.cursors import read_cursor, write_cursor
+from feedmill.publish.shapes import ClusterDetail, ClusterPage
+
+_MIRROR_ENTRIES: Final = 3  # that two feeds have in common at least
+
+
+async def list_clusters(
+    services: Services, *, min_feeds: int = 2, cursor: str | None = None, limit: int | None = None
+) -> ClusterPage:
+    """Stories that at least `min_feeds` feeds tell, the one that grew last first."""
+    page = await services.store.clusters(
+        min_feeds=min_feeds, after=read_cursor("clusters", cursor), limit=clamp_limit(limit)
+    )
+    return ClusterPage(items=page.items, next=write_cursor("clusters", page.next))
+
+
+async def get_cluster(cluster_id: str, services: Services) -> ClusterDetail:
+    """One story with the entries that tell it."""
+    found = await services.store.cluster(cluster_id)
+    if found is None:
+        message = f"there is no cluster {cluster_id}"
+        raise NotFoundError(message, hint="list them: feedmill clusters")
+    members = await services.store.cluster_members(cluster_id)
+    return ClusterDetail(**msgspec.structs.asdict(found), members=members)
+
+
+async def find_mirrors(
+    services: Services, *, min_share: float = 0.5, limit: int = 50
+) -> tuple[Mirrors, ...]:
+    """Pairs of feeds that have so large a share of their entries in common, the most alike first."""
+    return await services.store.mirrors(
+        min_common=_MIRROR_ENTRIES, min_share=min_share, limit=limit
+    )

@@ -1,0 +1,178 @@
+"""Figures of one feed, of all feeds, and top lists, shared by every interface (002 §4.9)."""
+# Tested in tests/integration/engine/service/health/test_figures.py
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.health.figure_shapes import (
+    failure_shape,
+    figures_shape,
+    latency_shapes,
+    outcome_counts,
+    rank_shape,
+)
+from feedmill.engine.service.queries import counts, require_feed
+from feedmill.errors import RangeError
+from feedmill.fetch.figures import sum_figures, sum_totals
+from feedmill.model.running.figures import FiguresAt, Granularity, TopBy, TotalsAt
+from feedmill.publish.figure_shapes import (
+    FeedFigures,
+    FiguresPoint,
+    Stats,
+    TopFeeds,
+    TotalFigures,
+)
+
+TOP_ITEMS: Final = 20
+MAX_TOP_ITEMS: Final = 500
+_MAX_POINTS: Final = 2_000  # of one answer
+_SPANS: Final[dict[Granularity, timedelta]] = {
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+}
+_DEFAULT: Final[dict[Granularity, timedelta]] = {
+    "hour": timedelta(days=1),
+    "day": timedelta(days=30),
+}
+
+
+class Range(NamedTuple):
+    """Whole hours or days: `since` is the start of the first, `until` the end of the last."""
+
+    since: datetime
+    until: datetime
+    granularity: Granularity
+
+
+async def feed_figures(
+    feed_id: str,
+    services: Services,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    granularity: Granularity = "day",
+) -> FeedFigures:
+    """The figures of one feed; hours reach back as far as its fetches are kept."""
+    feed = await require_feed(feed_id, services)
+    asked = whole_range(services.clock.now(), since, until, granularity)
+    store = services.store
+    read = store.feed_hours if granularity == "hour" else store.feed_days
+    found = await read(feed.id, since=asked.since, until=asked.until)
+    failures = await store.feed_failures(
+        feed.id, since=asked.since, until=asked.until - timedelta(microseconds=1)
+    )
+    return FeedFigures(
+        feed_id=feed.id,
+        granularity=granularity,
+        since=asked.since,
+        until=asked.until,
+        total=figures_shape(sum_figures(one.figures for one in found)),
+        points=_points(found),
+        failures=tuple(map(failure_shape, failures)),
+    )
+
+
+async def total_figures(
+    services: Services,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    granularity: Granularity = "hour",
+    failures: int = TOP_ITEMS,
+) -> TotalFigures:
+    """The figures of all feeds; `failures` is how many ways to fail are listed, by host."""
+    asked = whole_range(services.clock.now(), since, until, granularity)
+    found = await services.store.poll_totals(since=asked.since, until=asked.until)
+    failed = await services.store.host_failures(
+        since=asked.since, until=asked.until - timedelta(microseconds=1), limit=failures
+    )
+    totals = sum_totals(one.totals for one in found)
+    return TotalFigures(
+        granularity=granularity,
+        since=asked.since,
+        until=asked.until,
+        total=figures_shape(totals.figures),
+        points=_points(_by_span(found, granularity)),
+        outcomes=outcome_counts(totals),
+        failures=tuple(map(failure_shape, failed)),
+        latency=latency_shapes(totals),
+        new_entries={str(number): count for number, count in sorted(totals.new_entries.items())},
+    )
+
+
+async def stats(
+    services: Services,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    granularity: Granularity = "hour",
+) -> Stats:
+    """The figures of all feeds, and the counts of rows."""
+    figures = await total_figures(services, since=since, until=until, granularity=granularity)
+    counted = await counts(services)
+    return Stats(
+        **{name: getattr(figures, name) for name in figures.__struct_fields__},
+        counts=counted.counts,
+        last_seq=counted.last_seq,
+        next_due_at=counted.next_due_at,
+    )
+
+
+async def top_feeds(
+    by: TopBy,
+    services: Services,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+) -> TopFeeds:
+    """The feeds with the most of something over whole days: today, unless `since` is given."""
+    now = services.clock.now()
+    asked = whole_range(now, now if since is None else since, until, "day")
+    found = await services.store.top_feeds(
+        by,
+        since=asked.since,
+        until=asked.until - timedelta(microseconds=1),
+        limit=min(max(limit or TOP_ITEMS, 1), MAX_TOP_ITEMS),
+    )
+    return TopFeeds(
+        by=by, since=asked.since, until=asked.until, items=tuple(map(rank_shape, found))
+    )
+
+
+def whole_range(
+    now: datetime, since: datetime | None, until: datetime | None, granularity: Granularity
+) -> Range:
+    """The whole hours or days that hold the range; RangeError when it is empty or too long."""
+    span = _SPANS[granularity]
+    last = _floor((now if until is None else until) - timedelta(microseconds=1), span) + span
+    first = last - _DEFAULT[granularity] if since is None else _floor(since, span)
+    if first >= last:
+        message = f"since ({first.isoformat()}) is not before until ({last.isoformat()})"
+        raise RangeError(message)
+    if (last - first) / span > _MAX_POINTS:
+        message = f"the range has more than {_MAX_POINTS:,} {granularity}s: ask for a shorter one, or for days"
+        raise RangeError(message)
+    return Range(first, last, granularity)
+
+
+def _floor(at: datetime, span: timedelta) -> datetime:
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    return epoch + (at - epoch) // span * span
+
+
+def _by_span(found: Iterable[TotalsAt], granularity: Granularity) -> list[FiguresAt]:
+    """Hours as they are, or added up by the day."""
+    spans: dict[datetime, list[TotalsAt]] = {}
+    for one in found:
+        spans.setdefault(_floor(one.start, _SPANS[granularity]), []).append(one)
+    return [
+        FiguresAt(start=start, figures=sum_figures(one.totals.figures for one in several))
+        for start, several in spans.items()
+    ]
+
+
+def _points(found: Iterable[FiguresAt]) -> tuple[FiguresPoint, ...]:
+    return tuple(FiguresPoint(start=one.start, figures=figures_shape(one.figures)) for one in found)

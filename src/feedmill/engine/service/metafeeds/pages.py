@@ -1,0 +1,186 @@
+"""Pages of metafeeds as documents: for REST, and for the subscribers of our hub (WebSub §7)."""
+# Tested in tests/integration/interfaces/rest/routes/test_metafeeds.py
+
+import asyncio
+from datetime import timedelta
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlencode
+
+from msgspec.structs import replace
+
+from feedmill.config import Config
+from feedmill.engine.run.services import Services
+from feedmill.engine.service.collections import (
+    Collection,
+    CollectionPage,
+    collection_key,
+    collection_page,
+    filter_of,
+)
+from feedmill.engine.service.metafeeds.archives import Archives
+from feedmill.errors import NotFoundError
+from feedmill.model.page import Duplicates
+from feedmill.model.running.webhook import TopicContent
+from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
+from feedmill.publish.metafeeds.archives import Period
+from feedmill.publish.metafeeds.items import paging_links, public_http_url
+
+HUB_PATH: Final = "/hub"
+MOST_ENTRIES: Final = 200  # of a page
+_MOST_IN_A_MINUTE: Final = 100_000
+_LATE: Final = timedelta(hours=1)  # an entry is stored at most so long after it came in
+_DUPLICATES: Final[dict[str | None, Duplicates]] = {"include": "include", "cluster": "cluster"}
+_TOPIC_PARAMETERS: Final = frozenset({"feed", "tag", "category", "q", "duplicates"})
+
+
+class MetaFeedRequest(NamedTuple):
+    """A page of a collection: format, filter, path and cursor."""
+
+    kind: MetaFeedFormat
+    query: Collection
+    path: str
+    parameters: tuple[tuple[str, str], ...]
+    cursor: str | None
+    limit: int
+    archive: Period | None = None  # an archive document instead of a page
+
+
+class MetaFeedPage(NamedTuple):
+    """A page as it is served."""
+
+    feed: MetaFeed
+    body: bytes
+    content_type: str
+    links: str  # the Link header
+    is_final: bool = False  # an archive document to which nothing is added any more
+
+
+async def metafeed_page(wanted: MetaFeedRequest, base: str, services: Services) -> MetaFeedPage:
+    """The page under an address that begins with `base`."""
+    if wanted.archive is not None:
+        return await _archive_document(wanted, wanted.archive, base, services)
+    found = await collection_page(wanted.query, services, wanted.cursor, wanted.limit)
+    older = None
+    if wanted.cursor is None and found.next is not None:
+        beyond = (await collection_page(wanted.query, services, found.next, 1)).entries
+        archives = Archives(wanted.query, wanted.limit, services)
+        older = await archives.around(beyond[0].first_seen) if beyond else None
+    feed = replace(
+        _described(found, wanted, base),
+        self_url=_address(wanted, base, cursor=wanted.cursor),
+        first_url=_address(wanted, base),
+        next_url=_address(wanted, base, cursor=found.next) if found.next else None,
+        previous_url=_address(wanted, base, cursor=found.previous) if found.previous else None,
+        prev_archive_url=_archive_address(wanted, base, older),
+        hub_url=hub_url(services.config, base),
+    )
+    return await _written(feed, found, wanted.kind)
+
+
+async def _archive_document(
+    wanted: MetaFeedRequest, period: Period, base: str, services: Services
+) -> MetaFeedPage:
+    """The entries that came in during a period (RFC 5005 §4)."""
+    where = filter_of(wanted.query, since=period.start, until=period.end)
+    within = replace(wanted.query, since=where.since, until=where.until)
+    most = _MOST_IN_A_MINUTE if period.is_shortest else MOST_ENTRIES
+    found = await collection_page(within, services, None, most)
+    if found.next is not None:
+        message = f"the entries of {period.name} are in archive documents of shorter periods"
+        raise NotFoundError(message, "follow prev-archive from the current document")
+    archives = Archives(wanted.query, wanted.limit, services)
+    newer = await archives.after(period)
+    feed = replace(
+        _described(found, wanted, base),
+        archive=True,
+        self_url=_archive_address(wanted, base, period) or "",
+        current_url=_address(wanted, base),
+        prev_archive_url=_archive_address(wanted, base, await archives.before(period)),
+        next_archive_url=_archive_address(wanted, base, newer),
+    )
+    page = await _written(feed, found, wanted.kind)
+    is_over = period.end + _LATE <= services.clock.now()
+    return page._replace(is_final=newer is not None and is_over)
+
+
+async def _written(feed: MetaFeed, found: CollectionPage, kind: MetaFeedFormat) -> MetaFeedPage:
+    form = FORMATS[kind]
+    body = await asyncio.to_thread(form.write, feed, found.entries, found.sources)
+    return MetaFeedPage(feed, body, form.content_type, _links(feed, form.media_type))
+
+
+def hub_url(config: Config, base: str) -> str | None:
+    """The hub that metafeeds name: another one from the settings, or our own."""
+    if config.metafeed.hub_url is not None:
+        return config.metafeed.hub_url
+    return f"{base}{HUB_PATH}" if config.push.hub else None
+
+
+async def render_topic(url: str, services: Services) -> TopicContent | None:
+    """The present content of a topic of our hub; None when it is none."""
+    wanted = topic_request(url, services.config)
+    if wanted is None:
+        return None
+    page = await metafeed_page(wanted, url[: url.index(wanted.path)], services)
+    return TopicContent(body=page.body, content_type=page.content_type, links=page.links)
+
+
+def topic_request(url: str, config: Config) -> MetaFeedRequest | None:
+    """The first page of a metafeed that a topic names: of a tag, of a feed or of a filter."""
+    path, _, search = url.partition("?")
+    *_, place, name, file = ("", "", *path.split("/"))
+    kind = next((one for one in FORMATS if file == f"feed.{one}"), None)
+    pairs = tuple(parse_qsl(search))
+    if kind is None or not {key for key, _ in pairs} <= _TOPIC_PARAMETERS:
+        return None
+    limit = config.metafeed.page_entries
+    if name == "collections":
+        given = dict(pairs)
+        query = Collection(
+            feed_ids=tuple(value for key, value in pairs if key == "feed") or None,
+            tag=given.get("tag"),
+            category=given.get("category"),
+            text=given.get("q"),
+            duplicates=_DUPLICATES.get(given.get("duplicates")),
+        )
+        return MetaFeedRequest(kind, query, f"/collections/{file}", pairs, None, limit)
+    if pairs or place not in ("tags", "feeds") or not name:
+        return None
+    chosen = unquote(name)
+    query = Collection(tag=chosen) if place == "tags" else Collection(feed_ids=(chosen,))
+    return MetaFeedRequest(kind, query, f"/{place}/{name}/{file}", (), None, limit)
+
+
+def _described(found: CollectionPage, wanted: MetaFeedRequest, base: str) -> MetaFeed:
+    return MetaFeed(
+        key=collection_key(wanted.query),
+        title=found.title,
+        updated=found.updated,
+        self_url=_address(wanted, base),
+        home_url=_home(found) or f"{base}/",
+        language=found.language,
+    )
+
+
+def _archive_address(wanted: MetaFeedRequest, base: str, period: Period | None) -> str | None:
+    return None if period is None else _address(wanted, base, archive=period.name)
+
+
+def _address(wanted: MetaFeedRequest, base: str, **more: str | None) -> str:
+    pairs = [*wanted.parameters, *((name, value) for name, value in more.items() if value)]
+    return f"{base}{wanted.path}{'?' if pairs else ''}{urlencode(pairs)}"
+
+
+def _home(found: CollectionPage) -> str | None:
+    """The site of the entries, when all come from one feed."""
+    sites = {source.site_url for source in found.sources.values()}
+    return public_http_url(sites.pop()) if len(sites) == 1 else None
+
+
+def _links(feed: MetaFeed, media_type: str) -> str:
+    """The Link header (RFC 8288); URLs are encoded, so they cannot end a value."""
+    links = [
+        f'<{url}>; rel="{"prev" if rel == "previous" else rel}"; type="{media_type}"'
+        for rel, url in paging_links(feed)
+    ]
+    return ", ".join([*links, *([f'<{feed.hub_url}>; rel="hub"'] if feed.hub_url else [])])

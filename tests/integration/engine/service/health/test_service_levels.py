@@ -1,0 +1,144 @@
+"""Service levels, and the same recomputed from the fetch records by a script that shares no code."""
+
+import asyncio
+import sqlite3
+from datetime import datetime
+from pathlib import Path
+
+from msgspec.structs import replace
+from tests.support.engine_harness import Play, Stage, opened
+from tests.support.feed_documents import numbered, paper, said
+from tests.support.waiting import hang_guard
+from tools.service_levels import recomputed
+
+from feedmill.app.services import DATABASE_NAME
+from feedmill.engine.service.health.service_levels import service_levels
+from feedmill.publish.figure_shapes import LevelShape, ServiceLevels
+from feedmill_demo.server.script import document
+
+
+def by_name(found: ServiceLevels, name: str) -> list[LevelShape]:
+    return [one for one in found.levels if one.name == name]
+
+
+def test_nothing_polled_misses_nothing(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        found = await service_levels(stage.services)
+
+        assert all(level.met for level in found.levels)
+        assert [level.value for level in found.levels] == [None, None]
+
+    play(story)
+
+
+def test_publisher_and_host_faults_spend_no_budget(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", said(404), said(500), paper(1))
+        for _ in range(3):
+            await stage.poll(feed)
+            stage.later(hours=1)
+
+        (level,) = by_name(await service_levels(stage.services), "failed-fetches")
+
+        assert (level.value, level.measured, level.missed, level.met) == (0.0, 1, 0, True)
+
+    play(story)
+
+
+def test_our_own_faults_spend_it(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1), said(406))
+        for _ in range(2):
+            await stage.poll(feed)
+            stage.later(hours=1)
+
+        (level,) = by_name(await service_levels(stage.services), "failed-fetches")
+
+        assert (level.value, level.measured, level.missed, level.met) == (0.5, 2, 1, False)
+
+    play(story)
+
+
+def test_a_feed_that_is_overdue_is_not_fresh(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1))
+        await stage.poll(feed)
+
+        (before,) = by_name(await service_levels(stage.services), "scheduler-freshness")
+        stage.later(hours=8)
+        (after,) = by_name(await service_levels(stage.services), "scheduler-freshness")
+
+        assert (before.value, before.met) == (1.0, True)
+        assert (after.value, after.missed, after.met) == (0.0, 1, False)
+
+    play(story)
+
+
+def test_the_levels_of_a_day_that_is_over_stay_as_they_were(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1))
+        await stage.poll(feed)
+        day = stage.clock.now()
+        stage.later(days=2)
+
+        found = await service_levels(stage.services, day=day)
+
+        assert all(level.met for level in found.levels)
+        assert by_name(found, "fetch-latency")[0].measured == 1
+
+    play(story)
+
+
+def test_the_levels_equal_what_the_fetch_records_say(tmp_path: Path) -> None:
+    async def levels_and_now() -> tuple[ServiceLevels, datetime]:
+        async with hang_guard(), opened(tmp_path) as stage:
+            await _poll_all_kinds(stage)
+            return await service_levels(stage.services), stage.clock.now()
+
+    found, now = asyncio.run(levels_and_now())
+    connection = sqlite3.connect(tmp_path / DATABASE_NAME)
+    script = recomputed(connection, now, now)
+    connection.close()
+
+    latency = {
+        one.payload: (one.measured, one.value or 0) for one in by_name(found, "fetch-latency")
+    }
+    exact = script["fetch-latency"]
+    assert {name: polls for name, (polls, _) in latency.items()} == {
+        name: one["polls"] for name, one in exact.items()
+    }
+    for name, (_, value) in latency.items():
+        longest = max(exact[str(name)]["p99_ms"], 1)
+        assert longest <= value + 0.1
+        assert value <= longest * 1.2
+    (failed,) = by_name(found, "failed-fetches")
+    assert (failed.value, failed.missed, failed.measured) == (
+        script["failed-fetches"]["value"],
+        script["failed-fetches"]["missed"],
+        script["failed-fetches"]["polls"],
+    )
+    (fresh,) = by_name(found, "scheduler-freshness")
+    assert (fresh.value, fresh.missed, fresh.measured) == (
+        script["scheduler-freshness"]["value"],
+        script["scheduler-freshness"]["missed"],
+        script["scheduler-freshness"]["feeds"],
+    )
+    assert set(latency) == {"none", "100kB", "1MB"}
+    assert failed.missed == 1
+    assert 1 <= fresh.missed < fresh.measured
+
+
+async def _poll_all_kinds(stage: Stage) -> None:
+    """Feeds that work, are large, or fail through each of the three, polled on time and late."""
+    large = numbered(*range(1_200))
+    well = await stage.add("/well", paper(1, etag='"1"'), *[said(304)] * 9)
+    await stage.add("/large", document(large), *[document(large + b" ")] * 9)
+    await stage.add("/wrong", *[said(406), paper(2)] * 5)
+    await stage.add("/gone", *[said(404)] * 10)
+    await stage.add("/down", *[said(500)] * 10)
+    paused = await stage.add("/paused", paper(3))
+    await stage.services.store.change_feed(replace(paused, paused=True))
+    for hours in (0.3, 0.3, 2, 0.3, 6, 0.2):
+        await stage.poll(well)
+        stage.later(hours=hours)
+    await stage.poll(await stage.add("/fresh", paper(5)))
