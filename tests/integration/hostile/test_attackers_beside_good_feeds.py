@@ -91,7 +91,7 @@ def test_good_feeds_are_polled_as_often_as_each_other_beside_attackers(tmp_path:
         attackers, press = Attackers(tmp_path), Press(66, 66)
         mill, ledger = Mill(tmp_path / "home", **SETTINGS), Ledger(tmp_path / "home")
         mix = Mix(attackers, press)
-        async with Publisher(mix, addresses=FIRST_HOST + 70, record=0, patience_sec=8):
+        async with Publisher(mix, addresses=FIRST_HOST + 70, record=0):
             attacks = attackers.addresses
             assert abs(len(attacks) - len(press.feeds)) <= 5  # one to one
             await mill.subscribe([*press.addresses, *attacks.values()])
