@@ -77,7 +77,7 @@ def test_wanted_file_is_queued_once_with_its_job(tell: Tell) -> None:
 def test_files_are_listed_newest_first_by_feed_entry_and_state(tell: Tell) -> None:
     async def story(store: Store) -> None:
         files = await wanted(store, "a", "b", "c")
-        await store.queue_media(files, now=NOON)
+        await store.queue_media(files[::-1], now=NOON)  # the newest is wanted first
         await stored(store, files[0], A)
 
         first = await store.media_items(MediaFilter(), limit=2)

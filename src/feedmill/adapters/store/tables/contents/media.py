@@ -95,8 +95,8 @@ _LOCK: Final = "SELECT pg_advisory_xact_lock(6015, 1)"  # one reservation or del
 
 def queue_media(wanted: Sequence[WantedFile], *, now: datetime) -> Query[int]:
     """Note wanted files and queue their downloads; those that are there already stay as they are."""
-    queued = 0
-    for one in wanted:
+    queued: dict[str, WantedFile] = {}
+    for one in sorted(wanted, key=lambda one: one.published_at):  # lists are by number
         kept = yield from sql.storable(one)
         entry_id = yield from sql.value(
             "SELECT entry_id FROM entries WHERE entry_uid = $1 @lock(FOR KEY SHARE)", kept.entry_uid
@@ -114,9 +114,11 @@ def queue_media(wanted: Sequence[WantedFile], *, now: datetime) -> Query[int]:
             micros(now),
         )
         if new:
-            queued += 1
-            yield from add_job(download_job(kept), now=now)
-    return queued
+            queued[kept.media_id] = kept
+    for one in wanted:  # jobs in the order given: the first is downloaded first
+        if one.media_id in queued:
+            yield from add_job(download_job(queued[one.media_id]), now=now)
+    return len(queued)
 
 
 def media_item(media_id: str) -> Query[MediaItem | None]:
