@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test test-browser xss-check check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-fetcher bench-publisher bench-review bench-console bench-exports bench-screen bench-search fuzz soak mutations power-cuts memory-hour simulation doors-soak chaos bench-doors archive-check media-check bench-push import-check observe-check bench-figures proto dist lock sbom licences audit reproducible clean help
+.PHONY: run ingest-one-normalized test test-browser xss-check check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-mill bench-compare bench-fetcher bench-publisher bench-review bench-console bench-exports bench-screen bench-search fuzz soak mutations power-cuts memory-hour simulation doors-soak chaos bench-doors archive-check media-check bench-push import-check observe-check bench-figures proto dist lock sbom licences audit reproducible clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -101,6 +101,12 @@ bench-claims: $(READY_BENCH)  ## claiming with 10,000 to a million feeds on Post
 
 bench-fleet: $(READY_BENCH)  ## polls per second of 1, 2 and 4 workers on one PostgreSQL
 	$(BIN)/python -m benchmarks.fleet
+
+bench-mill: $(READY_BENCH)  ## what a poll costs: CPU, WAL and bytes kept, against lemon24's reader (ONLY=304,trickle)
+	$(BIN)/python -m benchmarks.mill --only '$(ONLY)'
+
+bench-compare: $(READY_BENCH)  ## the same in turns with another commit (BASE=rev ONLY=304,trickle)
+	$(BIN)/python -m benchmarks.mill --base $(or $(BASE),HEAD) --only '$(or $(ONLY),304,mixed,200,trickle)'
 
 bench-fetcher: $(READY_BENCH)  ## requests per CPU-second of the HTTP client
 	$(BIN)/python -m benchmarks.fetcher

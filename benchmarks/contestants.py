@@ -18,11 +18,11 @@ _ROOT: Final = str(Path(__file__).parents[1])
 class Publisher:
     """The demonstration publisher under load, on the second core."""
 
-    def __init__(self, *arguments: str, scheme: str = "http") -> None:
+    def __init__(self, *arguments: str, scheme: str = "http", hosts: int = HOSTS) -> None:
         self._scheme = scheme
         self._command = [
             *(sys.executable, "-m", "benchmarks.load_site"),
-            *("--addresses", str(HOSTS), "--seconds", str(_LONGEST_SEC)),
+            *("--addresses", str(hosts), "--seconds", str(_LONGEST_SEC)),
             *arguments,
         ]
 
@@ -43,23 +43,35 @@ class Publisher:
     ) -> None:
         _end(self._process)
 
-    def urls(self, count: int, first: int = 0) -> list[str]:
+    def urls(self, count: int, first: int = 0, hosts: int = HOSTS) -> list[str]:
         """Addresses of feeds, spread over all hosts."""
         return [
-            f"{self._scheme}://127.0.1.{number % HOSTS + 1}:{self._port}/load/{number}"
+            f"{self._scheme}://{_address(number % hosts)}:{self._port}/load/{number}"
             for number in range(first, first + count)
         ]
+
+
+def _address(host: int) -> str:
+    """The loopback address of a host."""
+    return f"127.{host // 62_500}.{host // HOSTS % 246 + 1}.{host % HOSTS + 1}"
 
 
 class Contestant:
     """A process that takes commands as lines of JSON and answers each with one."""
 
-    def __init__(self, module: str, options: dict[str, Any]) -> None:
+    def __init__(self, module: str, options: dict[str, Any], source: str | None = None) -> None:
+        """`source` is a folder to import feedmill from instead of this tree's."""
         self._command = [sys.executable, "-m", module, json.dumps(options)]
+        self._environment = None if source is None else {**os.environ, "PYTHONPATH": source}
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_ROOT
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=_ROOT,
+            env=self._environment,
         )
         return self
 
@@ -91,8 +103,15 @@ class Contestant:
         return answer
 
 
-def mill(home: str, *, core: int = 0, ca_file: str | None = None, **further: Any) -> Contestant:  # noqa: ANN401  # JSON
-    """A mill on one home folder, pinned to one core."""
+def mill(
+    home: str,
+    *,
+    core: int = 0,
+    ca_file: str | None = None,
+    source: str | None = None,
+    **further: Any,  # noqa: ANN401  # JSON
+) -> Contestant:
+    """A mill on one home folder, pinned to one core; `source`: of another commit."""
     options = {
         "core": CORES[core % len(CORES)],
         "home": home,
@@ -100,7 +119,7 @@ def mill(home: str, *, core: int = 0, ca_file: str | None = None, **further: Any
         "concurrency": None,
         "parse_in_thread_bytes": None,
     }
-    return Contestant("benchmarks.mill_process", options | further)
+    return Contestant("benchmarks.mill_process", options | further, source)
 
 
 def rival(home: str, *, workers: int = 8) -> Contestant:

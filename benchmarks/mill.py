@@ -1,21 +1,23 @@
 """`make bench-mill`: what a poll costs the whole mill, everything persisted, against lemon24's reader.
 
-The publisher is a process of its own on the second core, on 254 loopback addresses; the mill is
-pinned to the first. A pass makes every feed due and polls it: claim, request, verdict, raw bytes,
-reading, decision, commit, metrics. The two contenders take turns on the same publisher, and what
-is compared is the CPU time of their processes, so that neighbours on the machine do not decide.
+The publisher is a process of its own on the second core; the mill is pinned to the first. A pass makes
+every feed due and polls it: claim, request, verdict, raw bytes, reading, decision, commit, metrics. The
+contenders take turns on the same publisher, and what is compared is the CPU time of their processes, so
+that neighbours on the machine do not decide. `_SCENARIOS` is the table of what is measured; the disk
+figures are those of a pass of their own, and of the first poll of every feed.
 
-    python -m benchmarks.mill [--quick] [--json] [--check] [--only a,c]
+    python -m benchmarks.mill [--quick] [--json] [--check] [--only 304,trickle] [--base REVISION]
 
-Per second of the core means: of the time that the core was not working for other programs.
-Everything talks to loopback only and stops by itself.
+With `--base` another commit of this repository takes turns with the working tree in every scenario: `make
+bench-compare BASE=rev`. Everything talks to loopback only and stops by itself.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,32 +28,61 @@ from typing import Final
 import msgspec
 import trustme
 from benchmarks.contestants import HOSTS, Contestant, Publisher, mill, rival
+from benchmarks.footprint import server_cpu_sec
+from tests.support.servers.databases import migrated_database
+from tests.support.servers.postgres import PostgresServer
 
 Figures = dict[str, float]
 
-_NOTE: Final = "the publisher shares the two cores with both mills"
+_QUICK: Final = 4  # times fewer feeds
+_FILLED: Final = 20_000  # sleeping feeds a command
 
 
-class Size(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is polled."""
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the table: what is polled, and what it may cost at most or bring at least."""
 
+    what: str
     feeds: int
-    fresh_feeds: int
-    rival_feeds: int
-    rival_fresh_feeds: int
-    tls_feeds: int
-    passes: int
-    stores: tuple[int, ...]
+    hosts: int = HOSTS
+    fresh_every: int = 0  # one answer in so many is a 200 with a new entry; 0: all are 304
+    stored: int = 0  # feeds in the store, most of them asleep
+    one_at_a_time: bool = False
+    https: bool = False  # each request on a connection of its own
+    postgres: bool = False
+    rival_feeds: int = 0
+    passes: int = 5
+    at_least: Mapping[str, float] = {}
+    at_most: Mapping[str, float] = {}
 
 
-FULL: Final = Size(
-    feeds=4_000, fresh_feeds=800, rival_feeds=600, rival_fresh_feeds=60, tls_feeds=1_000, passes=5,
-    stores=(1_000, 10_000, 100_000),
-)  # fmt: skip
-QUICK: Final = Size(
-    feeds=1_000, fresh_feeds=200, rival_feeds=200, rival_fresh_feeds=20, tls_feeds=300, passes=2,
-    stores=(1_000, 10_000),
-)  # fmt: skip
+_SCENARIOS: Final = {
+    "304": Scenario(
+        what="304s, busy", feeds=4_000, rival_feeds=600,
+        at_least={"polls per CPU-second": 4_500, "× reader": 8}, at_most={"WAL bytes": 3_000, "bytes kept": 350},
+    ),
+    "mixed": Scenario(
+        what="5 % 200s, busy", feeds=4_000, fresh_every=20, passes=10, at_least={"polls per CPU-second": 2_600}
+    ),
+    "200": Scenario(
+        what="200s, one new entry of 30", feeds=800, fresh_every=1, rival_feeds=60,
+        at_least={"polls per CPU-second": 480, "× reader": 14}, at_most={"bytes kept at first": 100_000},
+    ),
+    "trickle": Scenario(
+        what="304s, one poll at a time", feeds=1_000, hosts=1_000, stored=4_000, one_at_a_time=True,
+        at_most={"WAL bytes": 12_000},
+    ),
+    "hosts": Scenario(what="304s, 20,000 hosts", feeds=20_000, hosts=20_000, passes=3),
+    "https": Scenario(
+        what="https, a resumed connection each", feeds=1_000, fresh_every=20, https=True,
+        at_least={"polls per second of the core": 400},
+    ),
+    "1k": Scenario(what="5 % 200s, 1,000 feeds stored", feeds=500, fresh_every=20, stored=1_000, passes=20),
+    "100k": Scenario(what="5 % 200s, 100,000 feeds stored", feeds=500, fresh_every=20, stored=100_000, passes=20),
+    "1m": Scenario(what="5 % 200s, 1,000,000 feeds stored", feeds=500, fresh_every=20, stored=1_000_000, passes=20),
+    "postgres": Scenario(what="5 % 200s, PostgreSQL", feeds=2_000, fresh_every=20, postgres=True),
+    "postgres-304": Scenario(what="304s, PostgreSQL", feeds=2_000, postgres=True),
+}  # fmt: skip
+_APART: Final = ("1m", "two", "traces")  # only when they are asked for
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,11 +104,12 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 def main() -> None:
     options = _options()
-    size = QUICK if options.quick else FULL
+    chosen = options.only.split(",") if options.only else [n for n in _SCENARIOS if n not in _APART]
     lines: list[Line] = []
-    for letter, scenario in _SCENARIOS.items():
-        if not options.only or letter in options.only.split(","):
-            found = scenario(size)
+    with ExitStack() as stack:
+        base = None if options.base is None else stack.enter_context(_checkout(options.base))
+        for name in chosen:
+            found = _lines_of(name, quick=options.quick, base=base)
             lines += found
             if not options.json:
                 _print(found)
@@ -87,68 +119,135 @@ def main() -> None:
         sys.exit(1)
 
 
-def unchanged(size: Size) -> list[Line]:
-    """(a) All answers are 304."""
-    with ExitStack() as stack:
-        publisher = stack.enter_context(Publisher("--fresh-every", "0"))
-        ours = _ready(stack, mill(_home(stack)), publisher.urls(size.feeds))
-        theirs = _ready(stack, rival(_home(stack)), publisher.urls(size.rival_feeds))
-        mine, others = _take_turns((ours, theirs), size.passes)
-    return [*_speed("304s, http kept alive", mine), _ratio("304s", mine, others, 6.0)]
-
-
-def mixed(size: Size) -> list[Line]:
-    """(b) One answer in twenty is a 200 with a new entry."""
-    with ExitStack() as stack:
-        publisher = stack.enter_context(Publisher("--fresh-every", "20"))
-        ours = _ready(stack, mill(_home(stack)), publisher.urls(size.feeds))
-        (mine,) = _take_turns((ours,), 2 * size.passes)
-    return _speed("5 % 200s, http kept alive", mine, at_least=2_000)
-
-
-def fresh(size: Size) -> list[Line]:
-    """(c) All answers are 200s with 30 entries, one of them new each time."""
-    with ExitStack() as stack:
-        publisher = stack.enter_context(Publisher("--fresh-every", "1"))
-        ours = _ready(stack, mill(_home(stack)), publisher.urls(size.fresh_feeds))
-        # Feeds of its own: a feed gains an entry with every request, whoever asks.
-        urls = publisher.urls(size.rival_fresh_feeds, first=1_000_000)
-        theirs = _ready(stack, rival(_home(stack)), urls)
-        mine, others = _take_turns((ours, theirs), size.passes)
-    return [*_speed("200s with 30 entries", mine), _ratio("200s", mine, others, 10.0)]
-
-
-def encrypted(size: Size) -> list[Line]:
-    """(d) https, a connection for each request, sessions resumed."""
-    with ExitStack() as stack:
-        folder = Path(_home(stack))
-        authority = _certificates(folder)
-        cert = str(folder / "server.pem")
-        publisher = stack.enter_context(
-            Publisher("--fresh-every", "20", "--close", "--cert", cert, scheme="https")
+def _lines_of(name: str, *, quick: bool, base: str | None) -> list[Line]:
+    if name == "two":
+        return doubled(4_000 // (_QUICK if quick else 1))
+    if name == "traces":
+        return traced(4_000 // (_QUICK if quick else 1))
+    one = _SCENARIOS[name]
+    if quick:
+        one = msgspec.structs.replace(
+            one,
+            feeds=one.feeds // _QUICK,
+            hosts=min(one.hosts, max(HOSTS, one.feeds // _QUICK)),
+            rival_feeds=one.rival_feeds // 3,
+            passes=max(2, one.passes // 2),
         )
-        ours = mill(_home(stack), ca_file=authority)
-        _ready(stack, ours, publisher.urls(size.tls_feeds))
-        (mine,) = _take_turns((ours,), size.passes)
-    return _speed("https, a connection each", mine, at_least=400)
+    return measure(one, base)
 
 
-def doubled(size: Size) -> list[Line]:
-    """(e) One and two processes on one home folder."""
+def measure(one: Scenario, base: str | None = None) -> list[Line]:
+    """Run a scenario; the working tree, another commit and reader take turns."""
+    with ExitStack() as stack:
+        publisher, ca_file = _publisher(stack, one)
+        ours = _mill(stack, one, ca_file, None)
+        mills = [ours, *([] if base is None else [_mill(stack, one, ca_file, base)])]
+        firsts = []
+        for number, each in enumerate(mills):
+            # Feeds of its own: a feed gains an entry with every request, whoever asks.
+            urls = publisher.urls(one.feeds, first=number * 1_000_000, hosts=one.hosts)
+            firsts.append(_begin(each, urls, one.stored))
+        contenders: list[Contestant] = [each.contestant for each in mills]
+        if one.rival_feeds:
+            theirs = stack.enter_context(rival(_home(stack)))
+            theirs.ask("subscribe", urls=publisher.urls(one.rival_feeds, first=9_000_000))
+            theirs.ask("work")
+            contenders.append(theirs)
+        servers = [each.server for each in mills]
+        turns = _take_turns(contenders, one.passes, servers)
+        weighed = [each.contestant.ask("work", weighed=True) for each in mills]
+    found = [_summary(*each) for each in zip(turns, firsts, weighed, strict=False)]
+    if one.rival_feeds:
+        others = median(turn["polls"] / turn["cpu"] for turn in turns[-1])
+        found[0]["× reader"] = found[0]["polls per CPU-second"] / others
+    return _table(one, found)
+
+
+def _summary(passes: Sequence[Figures], first: Figures, weighed: Figures) -> Figures:
+    """The figures of one mill, each per poll."""
+    cpu = [turn["cpu"] / turn["polls"] for turn in passes]
+    server = [turn["server"] / turn["polls"] for turn in passes if "server" in turn]
+    return {
+        "polls per CPU-second": 1 / median(cpu),
+        "µs of CPU": 1e6 * median(cpu),
+        "µs of CPU, least": 1e6 * min(cpu),
+        **({"µs of CPU of the server": 1e6 * median(server)} if server else {}),
+        "polls per second of the core": median(
+            turn["polls"] / (turn["wall"] - turn["others"]) for turn in passes
+        ),
+        "WAL bytes": weighed["wal"] / weighed["polls"],
+        "bytes kept": weighed["kept"] / weighed["polls"],
+        "WAL bytes at first": first["wal"] / first["polls"],
+        "bytes kept at first": first["kept"] / first["polls"],
+    }
+
+
+def _table(one: Scenario, found: Sequence[Figures]) -> list[Line]:
+    """A line for each figure; beside another commit, what it was there."""
+    lines = []
+    for unit, figure in found[0].items():
+        base = found[1].get(unit) if len(found) > 1 else None
+        note = "" if not base else f"{base:,.0f} before: {figure / base:.3f} ×"
+        low, high = one.at_least.get(unit), one.at_most.get(unit)
+        line = Line(what=one.what, figure=figure, unit=unit, at_least=low, at_most=high, note=note)
+        lines.append(line)
+    return lines
+
+
+class _Mill(msgspec.Struct, frozen=True):
+    contestant: Contestant
+    server: PostgresServer | None
+
+
+def _mill(stack: ExitStack, one: Scenario, ca_file: str | None, base: str | None) -> _Mill:
+    server = stack.enter_context(PostgresServer()) if one.postgres else None
+    url = None if server is None else migrated_database(server)
+    if base is not None and server is not None:
+        message = "another commit is compared on SQLite only: the database is migrated by this tree"
+        raise SystemExit(message)
+    further = {"concurrency": 1} if one.one_at_a_time else {}
+    made = mill(_home(stack), ca_file=ca_file, source=base, url=url, **further)
+    return _Mill(stack.enter_context(made), server)
+
+
+def _begin(each: _Mill, urls: Sequence[str], stored: int) -> Figures:
+    """Subscribe, and poll every feed for the first time; what that cost."""
+    for first in range(0, max(0, stored - len(urls)), _FILLED):
+        count = min(_FILLED, stored - len(urls) - first)
+        each.contestant.ask("fill", count=count, first=first)
+    each.contestant.ask("subscribe", urls=urls)
+    return each.contestant.ask("work", weighed=True)
+
+
+def _publisher(stack: ExitStack, one: Scenario) -> tuple[Publisher, str | None]:
+    arguments, ca_file = ["--fresh-every", str(one.fresh_every)], None
+    if one.https:
+        folder = Path(_home(stack))
+        ca_file = _certificates(folder)
+        arguments += ["--close", "--cert", str(folder / "server.pem")]
+    scheme = "https" if one.https else "http"
+    made = Publisher(*arguments, scheme=scheme, hosts=one.hosts)
+    return stack.enter_context(made), ca_file
+
+
+def doubled(feeds: int) -> list[Line]:
+    """One and two processes on one home folder."""
     with ExitStack() as stack:
         publisher = stack.enter_context(Publisher("--fresh-every", "20"))
         home = _home(stack)
-        first = _ready(stack, mill(home), publisher.urls(size.feeds))
+        first = stack.enter_context(mill(home))
+        _begin(_Mill(first, None), publisher.urls(feeds), 0)
         second = stack.enter_context(mill(home, core=1))
         alone, together = [], []
-        for _ in range(2 * size.passes):
+        for _ in range(10):
             alone.append(first.ask("work"))
             first.ask("due")
             together.append(_both(first, second))
     by_wall = _best_rate(together, "wall") / _best_rate(alone, "wall")
     each = _best_rate(together, "cpu") / _best_rate(alone, "cpu")
+    note = "the publisher shares the two cores with both mills"
     return [
-        Line(what="two processes: polls/s against one", figure=by_wall, unit="×", note=_NOTE),
+        Line(what="two processes: polls/s against one", figure=by_wall, unit="×", note=note),
         Line(
             what="two processes: 2 × CPU cost of one poll alone / together",
             figure=2 * each,
@@ -158,39 +257,17 @@ def doubled(size: Size) -> list[Line]:
     ]
 
 
-def grown(size: Size) -> list[Line]:
-    """(f) What a poll costs with more and more feeds in the store."""
-    costs: dict[int, float] = {}
-    with ExitStack() as stack:
-        publisher = stack.enter_context(Publisher("--fresh-every", "20"))
-        ours = {}
-        for feeds in size.stores:
-            polled = min(2_000, feeds // 2)
-            ours[feeds] = _ready(stack, mill(_home(stack)), publisher.urls(polled))
-            ours[feeds].ask("fill", count=feeds - polled)
-        turns = _take_turns(tuple(ours.values()), size.passes)
-        costs = {feeds: 1e6 / _best_rate(turn) for feeds, turn in zip(ours, turns, strict=True)}
-    smallest, largest = costs[size.stores[0]], costs[size.stores[-1]]
-    lines = [
-        Line(what=f"{feeds:,} feeds in the store", figure=cost, unit="µs a poll")
-        for feeds, cost in costs.items()
-    ]
-    what = f"cost of a poll with {size.stores[-1]:,} feeds against {size.stores[0]:,}"
-    return [*lines, Line(what=what, figure=largest / smallest, unit="×", at_most=1.25)]
-
-
-def traced(size: Size) -> list[Line]:
-    """(g) Traces at their default ratio of 1 %, against traces that are off."""
+def traced(feeds: int) -> list[Line]:
+    """Traces at their default ratio of 1 %, against traces that are off."""
     with ExitStack() as stack:
         collector = stack.enter_context(_collector())
         publisher = stack.enter_context(Publisher("--fresh-every", "20"))
-        ours = mill(_home(stack), otlp_endpoint=collector)
-        _ready(stack, ours, publisher.urls(size.feeds))
-        pairs = [_traced_and_not(ours, first=at % 2 == 0) for at in range(16 * size.passes)]
+        ours = stack.enter_context(mill(_home(stack), otlp_endpoint=collector))
+        _begin(_Mill(ours, None), publisher.urls(feeds), 0)
+        pairs = [_traced_and_not(ours, first=at % 2 == 0) for at in range(64)]
     ratio = median(off["cpu"] / off["polls"] * on["polls"] / on["cpu"] for on, off in pairs)
     what = "traces of 1 %: polls per CPU-second against off"
-    without = [off for _, off in pairs]
-    return [*_speed("traces off", without), Line(what=what, figure=ratio, unit="×", at_least=0.97)]
+    return [Line(what=what, figure=ratio, unit="×", at_least=0.97)]
 
 
 def _traced_and_not(contestant: Contestant, *, first: bool) -> tuple[Figures, Figures]:
@@ -223,19 +300,32 @@ def _collector() -> Iterator[str]:
         server.shutdown()
 
 
-def _ready(stack: ExitStack, contestant: Contestant, urls: Sequence[str]) -> Contestant:
-    """Subscribed and warm: the first poll of every feed is behind it."""
-    stack.enter_context(contestant)
-    contestant.ask("subscribe", urls=urls)
-    contestant.ask("work")
-    return contestant
+@contextmanager
+def _checkout(revision: str) -> Iterator[str]:
+    """The source of another commit, in a worktree that goes again."""
+    with tempfile.TemporaryDirectory(prefix="feedmill-base-") as folder:
+        tree = f"{folder}/tree"
+        git = ["git", "-C", str(Path(__file__).parents[1]), "worktree"]
+        subprocess.run([*git, "add", "--quiet", "--detach", tree, revision], check=True)
+        try:
+            yield f"{tree}/src"
+        finally:
+            subprocess.run([*git, "remove", "--force", tree], check=True)
 
 
-def _take_turns(contestants: Sequence[Contestant], passes: int) -> list[list[Figures]]:
+def _take_turns(
+    contestants: Sequence[Contestant], passes: int, servers: Sequence[PostgresServer | None] = ()
+) -> list[list[Figures]]:
     found: list[list[Figures]] = [[] for _ in contestants]
-    for _ in range(passes):
-        for contestant, figures in zip(contestants, found, strict=True):
-            figures.append(contestant.ask("work"))
+    for number in range(passes):
+        order = list(enumerate(contestants))
+        for at, contestant in order if number % 2 == 0 else order[::-1]:
+            server = servers[at] if at < len(servers) else None
+            before = 0.0 if server is None else server_cpu_sec(server)
+            figures = contestant.ask("work")
+            if server is not None:
+                figures["server"] = server_cpu_sec(server) - before
+            found[at].append(figures)
     return found
 
 
@@ -250,32 +340,6 @@ def _both(first: Contestant, second: Contestant) -> Figures:
         "wall": max(answer["wall"] for answer in answers),
         "others": 0.0,
     }
-
-
-def _speed(what: str, passes: Sequence[Figures], at_least: float | None = None) -> list[Line]:
-    wall = median(one["polls"] / one["wall"] for one in passes)
-    free = median(one["polls"] / (one["wall"] - one["others"]) for one in passes)
-    cpu = median(one["polls"] / one["cpu"] for one in passes)
-    return [
-        Line(what=f"{what}: by the wall clock", figure=wall, unit="polls/s"),
-        Line(
-            what=f"{what}: per second of the core", figure=free, unit="polls/s", at_least=at_least
-        ),
-        Line(what=f"{what}: per CPU-second", figure=cpu, unit="polls"),
-    ]
-
-
-def _ratio(what: str, ours: Sequence[Figures], theirs: Sequence[Figures], at_least: float) -> Line:
-    mine = median(one["polls"] / one["cpu"] for one in ours)
-    others = median(one["polls"] / one["cpu"] for one in theirs)
-    note = f"reader {others:,.0f} polls per CPU-second"
-    return Line(
-        what=f"{what}: polls per CPU-second against reader",
-        figure=mine / others,
-        unit="×",
-        at_least=at_least,
-        note=note,
-    )
 
 
 def _best_rate(passes: Sequence[Figures], by: str = "cpu") -> float:
@@ -304,7 +368,7 @@ def _print(lines: Sequence[Line]) -> None:
         elif line.at_most is not None:
             verdict = f"≤ {line.at_most:g}: {'met' if line.met else 'MISSED'}"
         note = f"({line.note})" if line.note else ""
-        print(f"{line.what:66} {figure:>9} {line.unit:10} {verdict:16} {note}".rstrip(), flush=True)
+        print(f"{line.what:36} {figure:>9} {line.unit:29} {verdict:16} {note}".rstrip(), flush=True)
 
 
 def _options() -> argparse.Namespace:
@@ -312,19 +376,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer feeds and passes")
     parser.add_argument("--json", action="store_true", help="one JSON list instead of the table")
     parser.add_argument("--check", action="store_true", help="exit 1 when a promise is missed")
-    parser.add_argument("--only", default="", help=f"of {','.join(_SCENARIOS)}")
+    parser.add_argument("--base", metavar="REVISION", help="a commit that takes turns with this")
+    names = ",".join([*_SCENARIOS, *_APART[1:]])
+    parser.add_argument("--only", default="", help=f"of {names}")
     return parser.parse_args()
 
-
-_SCENARIOS: Final[dict[str, Callable[[Size], list[Line]]]] = {
-    "a": unchanged,
-    "b": mixed,
-    "c": fresh,
-    "d": encrypted,
-    "e": doubled,
-    "f": grown,
-    "g": traced,
-}
 
 if __name__ == "__main__":
     main()

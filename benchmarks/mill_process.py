@@ -20,12 +20,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+import asyncpg
 import uvloop
 from msgspec.structs import replace
 
-from feedmill.adapters.store.sqlite import commit
-from feedmill.adapters.store.tables.codec import micros
-from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.app.services import open_services
 from feedmill.app.settings import owner_name, set_up_logging
 from feedmill.config import (
@@ -63,6 +61,9 @@ def main() -> None:
 
 def _leave_figures_out() -> None:
     """Commit as before there were figures: the next run is set, and nothing is counted."""
+    from feedmill.adapters.store.sqlite import commit
+    from feedmill.adapters.store.tables.codec import micros
+    from feedmill.adapters.store.totals_writer import TotalsWriter
 
     def only_reschedule(
         connection: sqlite3.Connection, feed_no: int, refresh: Refresh, _: object
@@ -79,7 +80,7 @@ def _leave_figures_out() -> None:
 
 async def _serve(options: dict[str, Any]) -> None:
     async with open_services(_config(options)) as services:
-        mill = Mill(services)
+        mill = Mill(services, _scales(services.config.store))
         while line := await asyncio.to_thread(sys.stdin.readline):
             command = json.loads(line)
             answer = await getattr(mill, command.pop("do"))(**command)
@@ -98,7 +99,7 @@ def _config(options: dict[str, Any]) -> Config:
         fetch=fetch,
         run=run,
         host=HostConfig(min_gap_ms=0, rps=0.0),
-        store=StoreConfig(home=options["home"]),
+        store=StoreConfig(home=options["home"], url=options.get("url")),
         observe=ObserveConfig(otlp_endpoint=options.get("otlp_endpoint")),
     )
 
@@ -106,8 +107,9 @@ def _config(options: dict[str, Any]) -> Config:
 class Mill:
     """The commands; every one is a coroutine that answers with plain data."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, scales: "SqliteScales | PostgresScales") -> None:
         self.services = services
+        self._scales = scales
         self._traces = services.traces
         self.report = RefreshReport(logger("refresh"), Metrics())
         self.profile = cProfile.Profile()
@@ -126,10 +128,10 @@ class Mill:
             self.feed_ids += [one.feed.id for one in made]
         return {"feeds": len(self.feed_ids)}
 
-    async def fill(self, count: int) -> dict[str, Any]:
+    async def fill(self, count: int, first: int = 0) -> dict[str, Any]:
         """Other feeds on other hosts that are not due for a long time."""
         began = time.perf_counter()
-        for numbers in _waves(range(count)):
+        for numbers in _waves(range(first, first + count)):
             feeds = (_sleeper(number, self.services) for number in numbers)
             await asyncio.gather(*(self.services.store.add_feed(feed) for feed in feeds))
         return {"filled": count, "wall": time.perf_counter() - began}
@@ -139,19 +141,25 @@ class Mill:
         now = self.services.clock.now()
         return {"due": await self.services.store.make_due(self.feed_ids, now)}
 
-    async def work(self, due: bool = True, profiled: bool = False) -> dict[str, Any]:
-        """One complete pass: our feeds are made due, then polled and committed."""
+    async def work(
+        self, due: bool = True, profiled: bool = False, weighed: bool = False
+    ) -> dict[str, Any]:
+        """One complete pass: our feeds are made due, then polled and committed; `weighed`: what it wrote."""
         self.outcomes.clear()
         watch = Lifecycle(owner_name(), (self.report.refreshed, self._count))
+        if due:
+            await self.due()
+        if weighed:
+            await self._scales.begin()
         meter = Meter()
         if profiled:
             self.profile.enable()
-        if due:
-            await self.due()
         await run_once(self.services, watch)
         self.profile.disable()
-        polls = sum(self.outcomes.values())
-        return meter.read() | {"polls": polls, "outcomes": dict(self.outcomes)}
+        figures = meter.read()
+        if weighed:
+            figures |= await self._scales.end()
+        return figures | {"polls": sum(self.outcomes.values()), "outcomes": dict(self.outcomes)}
 
     async def show_profile(self) -> dict[str, Any]:
         """Where the event loop's thread spent its time, on standard error."""
@@ -182,6 +190,62 @@ class Meter:
         wall, cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
         others = max(0.0, _busy_sec(self._core) - self._busy - cpu)
         return {"wall": wall, "cpu": cpu, "others": min(others, wall - cpu if wall > cpu else 0.0)}
+
+
+def _scales(store: StoreConfig) -> "SqliteScales | PostgresScales":
+    if store.url is not None:
+        return PostgresScales(store.url)
+    return SqliteScales(Path(store.home) / "feedmill.db")
+
+
+class SqliteScales:
+    """Bytes that go into the log of one SQLite file, and bytes that stay in the file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def begin(self) -> None:
+        """Empty the log and hold on to this state, so that no checkpoint lets the log begin anew."""
+        self._holder = sqlite3.connect(self._path, isolation_level=None)
+        self._holder.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._size = self._path.stat().st_size
+        self._holder.execute("BEGIN")
+        self._holder.execute("SELECT 1 FROM sqlite_schema").fetchone()
+
+    async def end(self) -> dict[str, float]:
+        """Both since the beginning."""
+        wal = self._path.with_name(f"{self._path.name}-wal").stat().st_size
+        self._holder.execute("COMMIT")
+        self._holder.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._holder.close()
+        return {"wal": wal, "kept": self._path.stat().st_size - self._size}
+
+
+class PostgresScales:
+    """The same of a PostgreSQL that nobody else uses."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    async def begin(self) -> None:
+        """Note where the log and the size stand, after a checkpoint as a long run has them."""
+        self._lsn, self._size = await self._look()
+
+    async def end(self) -> dict[str, float]:
+        """Both since the beginning."""
+        lsn, size = await self._look()
+        return {"wal": lsn - self._lsn, "kept": size - self._size}
+
+    async def _look(self) -> tuple[int, int]:
+        connection = await asyncpg.connect(self._url)
+        try:
+            row = await connection.fetchrow(
+                "SELECT pg_current_wal_lsn() - '0/0', pg_database_size(current_database())"
+            )
+        finally:
+            await connection.close()
+        assert row is not None
+        return int(row[0]), int(row[1])
 
 
 def _busy_sec(core: int | None) -> float:

@@ -40,7 +40,13 @@ def publisher_parser(prog: str, description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description=description)
     add = parser.add_argument
     add("--port", type=int, default=0, help="0, the default: any free one")
-    add("--addresses", type=int, default=0, metavar="N", help="serve 127.0.1.1 to 127.0.1.N too")
+    add(
+        "--addresses",
+        type=int,
+        default=0,
+        metavar="N",
+        help="serve 127.0.1.1 to 127.0.1.N too; more than 254: all of 127/8",
+    )
     add("--seconds", type=float, default=86_400.0, help="stop after this long")
     add("--cert", type=Path, help="certificate chain, PEM: serve https")
     add("--key", type=Path, help="its key, PEM, when it is not in the same file")

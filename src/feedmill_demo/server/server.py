@@ -33,13 +33,16 @@ _BACKLOG: Final = 4096
 _LONGEST_FAREWELL_SEC: Final = 5.0
 _BIND_TRIES: Final = 20
 
+_MOST_NAMED: Final = 254  # a socket each; for more hosts one socket listens to the loopback device
+_ALL_LOOPBACK: Final = "127.0.0.0/8"
+
 Hot = tuple[float, int, str, bytes]  # offset, connection, address and the head, not yet read
 
 
 class Publisher:
     """Serves a site and the scripts that are put up on it, from entering to leaving `async with`.
 
-    `addresses` is how many further loopback addresses are served on the same port (at most 254),
+    `addresses` is how many further loopback addresses are served on the same port (more than 254: all of 127/8),
     `record` how many requests are remembered (0 for load tests), `patience_sec` how long a stalled
     answer, or a client that does not read, is waited for. A script that raises is answered with
     500 and its exception is raised again on leaving: a broken test never looks green.
@@ -57,7 +60,8 @@ class Publisher:
     ) -> None:
         self.port = port
         self.patience_sec = patience_sec
-        self.addresses = ("127.0.0.1", *(f"127.0.1.{last}" for last in range(1, addresses + 1)))
+        named = ("127.0.0.1", *(f"127.0.1.{last}" for last in range(1, addresses + 1)))
+        self.addresses = named if addresses <= _MOST_NAMED else (_ALL_LOOPBACK,)
         self.accepted = 0  # connections so far
         self._site = site or Site()
         self._board = ScriptedSite()
@@ -234,7 +238,9 @@ def _bind_all(addresses: Sequence[str], port: int) -> tuple[list[socket.socket],
         for address in addresses:
             sock = unwinding.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sock.bind((address, port))
+            if address == _ALL_LOOPBACK:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo")
+            sock.bind(("" if address == _ALL_LOOPBACK else address, port))
             port = sock.getsockname()[1]
             sockets.append(sock)
         unwinding.pop_all()

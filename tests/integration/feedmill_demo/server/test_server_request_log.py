@@ -1,6 +1,8 @@
 """The publisher remembers every request, and tells hosts and connections apart."""
 
 import asyncio
+import contextlib
+import socket
 import ssl
 from collections.abc import Callable, Coroutine
 
@@ -139,6 +141,19 @@ def test_many_loopback_addresses_share_one_port() -> None:
 def test_it_listens_nowhere_but_on_loopback() -> None:
     with pytest.raises(UsageError, match="loopback only"):
         listening_sockets(("0.0.0.0",), 0)
+
+
+def test_more_addresses_than_sockets_are_served_by_the_loopback_device_alone() -> None:
+    sockets, port = listening_sockets(("127.0.0.0/8",), 0)
+
+    with contextlib.closing(sockets[0]) as served:
+        served.listen()
+        with socket.create_connection(("127.9.8.7", port)):
+            accepted, _ = served.accept()
+            accepted.close()
+        device = served.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
+
+    assert device.rstrip(b"\0") == b"lo"
 
 
 def test_a_port_that_is_taken_is_an_error_that_says_what_to_do() -> None:
