@@ -1,6 +1,6 @@
 """The store's operations whose SQL both databases share: which query each one runs, and how.
 
-`read` runs one statement, `look` several on one snapshot, `write` a transaction. What is hot or differs
+`read` runs one statement (`kept` none while nothing was committed), `look` several on one snapshot, `write` a transaction. What is hot or differs
 for good reasons (claims, commits, identities, the event log, retention) is in the store of each database.
 """
 # Tested in tests/contracts/store/
@@ -9,7 +9,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from secrets import token_hex
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
@@ -57,6 +57,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 PURGE_BATCH: Final = 1_000  # rows of one transaction
+_KEPT_ANSWERS: Final = 1_000  # of the reads that belong to every request
 
 Method: TypeAlias = Callable[Concatenate["SqlStore", P], Coroutine[Any, Any, T]]
 
@@ -67,6 +68,26 @@ def read(query: Callable[P, Query[T]]) -> Method[P, T]:
     @wraps(query)
     async def method(self: "SqlStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._read(lambda: query(*args, **kwargs))
+
+    return method
+
+
+def kept(query: Callable[P, Query[T]]) -> Method[P, T]:
+    """A read that belongs to every request: its answer is kept until something is committed."""
+    ask = read(query)
+
+    @wraps(query)
+    async def method(self: "SqlStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        version = self.version()
+        if version is None:
+            return await ask(self, *args, **kwargs)
+        key, answers = (query.__name__, *args, *kwargs.items()), self._kept_answers
+        found: tuple[int, T] | None = answers.get(key)
+        if found is None or found[0] != version:
+            if len(answers) >= _KEPT_ANSWERS:
+                answers.clear()
+            found = answers[key] = version, await ask(self, *args, **kwargs)
+        return found[1]
 
     return method
 
@@ -184,8 +205,8 @@ class SqlStore(ABC):
     confirm_raw_place = write(identity_table.confirm_raw_place)
 
     add_token = write(token_table.add_token)
-    tokens = read(token_table.tokens)
-    token_secrets = read(token_table.token_secrets)
+    tokens = kept(token_table.tokens)
+    token_secrets = kept(token_table.token_secrets)
     rotate_token = write(token_table.rotate_token)
     revoke_token = write(token_table.revoke_token)
     touch_token = write(token_table.touch_token)
@@ -379,6 +400,15 @@ class SqlStore(ABC):
         position = self.log_position
         if position is not None and not position.covers(event.seq):
             await asyncio.to_thread(position.note, event)
+
+    def version(self) -> int | None:
+        """A number that changes with every commit; None when the database does not tell it for nothing."""
+        return None
+
+    @cached_property
+    def _kept_answers(self) -> dict[tuple[object, ...], Any]:
+        """Answers of `kept` queries, each with the version before it was read."""
+        return {}
 
     @abstractmethod
     async def _claim(self, terms: ClaimTerms) -> tuple[Claim, ...]: ...

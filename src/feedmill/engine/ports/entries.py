@@ -26,6 +26,9 @@ from feedmill.model.schedule import Decision, StoredArrival
 class EntryStore(Protocol):
     """Stored entries, their revisions and articles."""
 
+    # Changes with every commit of any process: what was read at the same number is still true. None: ask.
+    def version(self) -> int | None: ...
+
     async def entries(
         self,
         where: EntryFilter,

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from hashlib import sha256
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 from litestar import Response
@@ -26,6 +26,9 @@ JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 # Whatever is served may be kept by the one who asked, and has to be asked for again.
 REVALIDATE: Final = "private, no-cache"
+_KEPT: Final = "kept pages"  # in the caches of a server
+KEPT_PAGES: Final = 32
+KEPT_BYTES: Final = 1 << 19  # of one of them
 
 
 class ListPage(Protocol):
@@ -65,7 +68,7 @@ def bytes_response(
     etag: str | None = None,
 ) -> Response[bytes]:
     """Bytes with validators, or 304 when the client's copy is current (RFC 9110 13)."""
-    tag = etag or f'"{sha256(body).hexdigest()[:32]}"'
+    tag = etag or etag_of(body)
     fields = {
         "ETag": tag,
         "Cache-Control": REVALIDATE,
@@ -76,6 +79,11 @@ def bytes_response(
     if status == 200 and is_not_modified(request, tag, modified):
         return Response(b"", status_code=304, headers=fields, media_type=media_type)
     return Response(body, status_code=status, headers=fields, media_type=media_type)
+
+
+def etag_of(body: bytes) -> str:
+    """A strong validator: the same for the same bytes, whichever process served them."""
+    return f'"{sha256(body).hexdigest()[:32]}"'
 
 
 def is_not_modified(request: AnyRequest, tag: str, modified: datetime | None) -> bool:
@@ -103,9 +111,14 @@ def wants_ndjson(request: AnyRequest) -> bool:
 
 
 async def list_response(
-    request: AnyRequest, fetch_page: FetchPage, cursor: str | None = None
+    request: AnyRequest, fetch_page: FetchPage, cursor: str | None = None, *, keep: bool = False
 ) -> Response[bytes] | Stream:
-    """One page as JSON, or every page from the cursor on as NDJSON."""
+    """One page as JSON, or every page from the cursor on as NDJSON.
+
+    `keep` is for lists that depend on the store and the URL alone: the page is kept until the next commit.
+    """
+    if keep and not wants_ndjson(request):
+        return await _kept_page(request, fetch_page, cursor)
     first = await fetch_page(cursor)  # a bad cursor is a problem, not a stream that ends too early
     if wants_ndjson(request):
         return stream_response(until_revoked(request, _lines(first, fetch_page)), NDJSON)
@@ -169,6 +182,49 @@ def check_content_type(request: AnyRequest, known: tuple[str, ...]) -> None:
     if given not in known:
         detail = f"send one of: {', '.join(known)}"
         raise RequestError(code="unsupported-media-type", detail=detail)
+
+
+class KeptPage(NamedTuple):
+    """A page as it was sent, and the version of the store before it was read."""
+
+    version: int | None
+    body: bytes
+    etag: str
+
+
+class KeptPages:
+    """A few pages that are not too long, each valid until the next commit."""
+
+    def __init__(self) -> None:
+        self._by_url: dict[tuple[str, bytes], KeptPage] = {}
+
+    def get(self, url: tuple[str, bytes], version: int | None) -> KeptPage | None:
+        """The page of a URL, unless something was committed since, or nobody knows."""
+        page = self._by_url.get(url)
+        return None if version is None or page is None or page.version != version else page
+
+    def put(self, url: tuple[str, bytes], page: KeptPage) -> None:
+        """Keep the page; the one that was kept first makes room."""
+        self._by_url.pop(url, None)
+        if page.version is None or len(page.body) > KEPT_BYTES:
+            return
+        if len(self._by_url) >= KEPT_PAGES:
+            del self._by_url[next(iter(self._by_url))]
+        self._by_url[url] = page
+
+
+async def _kept_page(
+    request: AnyRequest, fetch_page: FetchPage, cursor: str | None
+) -> Response[bytes]:
+    state, scope = app_state_of(request), request.scope
+    kept: KeptPages = state.caches.setdefault(_KEPT, KeptPages())
+    version, url = state.services.store.version(), (scope["path"], scope["query_string"])
+    page = kept.get(url, version)
+    if page is None:
+        body = msgspec.json.encode(await fetch_page(cursor))
+        page = KeptPage(version, body, etag_of(body))
+        kept.put(url, page)
+    return bytes_response(request, page.body, JSON, etag=page.etag)
 
 
 async def _lines(page: ListPage, fetch_page: FetchPage) -> AsyncIterator[bytes]:

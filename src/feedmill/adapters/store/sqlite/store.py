@@ -22,6 +22,7 @@ from feedmill.adapters.store.sqlite import (
     identities,
 )
 from feedmill.adapters.store.sqlite import purge as retention
+from feedmill.adapters.store.sqlite.change_watch import ChangeWatch
 from feedmill.adapters.store.sqlite.commit import commit
 from feedmill.adapters.store.sqlite.connection import (
     MEMORY,
@@ -89,10 +90,12 @@ class SqliteStore(SqlStore):
         *,
         gap_ms: int,
         wal_sync: WalSync | None = None,
+        watch: ChangeWatch | None = None,
         searchable: bool = True,
     ) -> None:
         self._writer, self._readers, self._gap_ms = writer, readers, gap_ms
         self._wal_sync, self._totals, self._searchable = wal_sync, totals, searchable
+        self._watch = watch
         self.queries = QueryRunner(gap_ms)
 
     @classmethod
@@ -122,13 +125,27 @@ class SqliteStore(SqlStore):
         writer = Writer(connect_writer, name, patience_sec=patience_sec, totals=totals)
         pool = Readers(partial(connect_reader, name), name, threads=readers)
         sync = None if is_read_only(name) else WalSync(name)
-        return cls(writer, pool, totals, gap_ms=gap_ms, wal_sync=sync, searchable=searchable)
+        return cls(
+            writer,
+            pool,
+            totals,
+            gap_ms=gap_ms,
+            wal_sync=sync,
+            watch=ChangeWatch(partial(connect_reader, name)),
+            searchable=searchable,
+        )
 
     async def close(self) -> None:
         """Write what was asked, then close every connection."""
         if self._readers is not None:
             await self._readers.close()
+        if self._watch is not None:
+            self._watch.close()
         await self._writer.close()
+
+    def version(self) -> int | None:
+        """A number that changes with every commit of any process; None when it cannot be had at once."""
+        return None if self._watch is None else self._watch.version()
 
     async def events(self, *, after: int, limit: int = 1000) -> tuple[Event, ...]:
         """Events after a number, in order; a power cut cannot take them back."""

@@ -55,7 +55,7 @@ async def list_entries(
     services = services_of(request)
     ask = full_texts.entries_with_full_text if full_text else queries.entry_texts
     return await list_response(
-        request, lambda after: ask(where, services, cursor=after, limit=limit), cursor
+        request, lambda after: ask(where, services, cursor=after, limit=limit), cursor, keep=True
     )
 
 
@@ -127,7 +127,10 @@ async def list_articles(
     """List articles: each once, whatever number of feeds carried it."""
     services = services_of(request)
     return await list_response(
-        request, lambda after: queries.articles(services, cursor=after, limit=limit), cursor
+        request,
+        lambda after: queries.articles(services, cursor=after, limit=limit),
+        cursor,
+        keep=True,
     )
 
 

@@ -62,6 +62,7 @@ async def list_feeds(
         request,
         lambda after: queries.list_feeds(services, tag=tag, cursor=after, limit=limit),
         cursor,
+        keep=True,
     )
 
 
@@ -190,7 +191,7 @@ async def list_entries(
     where = replace(where, feed_id=feed.id)
     ask = full_texts.entries_with_full_text if full_text else queries.entry_texts
     return await list_response(
-        request, lambda after: ask(where, services, cursor=after, limit=limit), cursor
+        request, lambda after: ask(where, services, cursor=after, limit=limit), cursor, keep=True
     )
 
 

@@ -206,6 +206,28 @@ class TestEntries:
         assert [one["title"] for one in shown] == [one["title"] for one in plain]
         assert [one["content_hash"] for one in shown] == [one["content_hash"] for one in plain]
 
+    @pytest.mark.parametrize("path", ["/entries", "/feeds/{id}/entries", "/feeds", "/articles"])
+    def test_a_kept_page_is_the_page_as_it_is_now(self, mill: RestMill, path: str) -> None:
+        async def begin(stage: Stage) -> Feed:
+            feed = await stage.add("/feed", paper(1), paper(1, 2))
+            return await stage.poll(feed)
+
+        feed = mill.tell(begin)
+        url = path.format(id=feed.id)
+
+        first, again, other_order = mill.ask(url), mill.ask(url), mill.ask(f"{url}?limit=99")
+        mill.tell(lambda stage: stage.poll(feed))
+        after, fresh = mill.ask(url), mill.ask(f"{url}?limit=98")
+
+        assert first.body == again.body == other_order.body
+        assert first.headers["etag"] == again.headers["etag"]
+        assert after.headers["etag"] != first.headers["etag"]
+        assert after.body == fresh.body != first.body
+        unchanged = mill.ask(url, headers={"If-None-Match": after.headers["etag"]})
+        assert (unchanged.status, unchanged.body) == (304, b"")
+        lines = mill.ask(url, headers=NDJSON).body.splitlines()
+        assert [msgspec.json.decode(line) for line in lines] == after.json["items"]
+
     @pytest.mark.parametrize(
         ("query", "titles"),
         [
