@@ -37,7 +37,8 @@ def entry_line(event: Event, entry: StoredEntry) -> bytes:
         "change": ENTRY_CHANGES[event.type],
         "changed_at": event.occurred_at,
     }
-    return _line(change | msgspec.to_builtins(entry))
+    line = msgspec.json.encode(change)[:-1] + b"," + msgspec.json.encode(entry)[1:]
+    return _without_separators(line) + b"\n"
 
 
 def json_line(value: object) -> bytes:

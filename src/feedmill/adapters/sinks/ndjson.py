@@ -73,10 +73,8 @@ class NdjsonSink:
         """Append the events that the files do not have yet; durable when this returns."""
         for at in range(0, len(events), self._batch_events):
             some = events[at : at + self._batch_events]
-            if self._load is None:
-                lines: Mapping[str, bytes] = {event.id: self._line(event) for event in some}
-            else:
-                lines = await self._load(some)
+            lines = None if self._load is None else await self._load(some)
+            if lines is not None:
                 some = [event for event in some if event.id in lines]
             if some:
                 await asyncio.to_thread(self._deliver, some, lines)
@@ -97,7 +95,8 @@ class NdjsonSink:
             return None
         return NewestEvent(seq=seq, id=id_) if seq else None
 
-    def _deliver(self, events: Sequence[Event], lines: Mapping[str, bytes]) -> None:
+    def _deliver(self, events: Sequence[Event], lines: Mapping[str, bytes] | None) -> None:
+        lines = lines or {event.id: self._line(event) for event in events}
         try:
             make_folder(self._folder)
             with _held(self._folder) as folder:
@@ -184,7 +183,7 @@ class StdoutSink:
 
     async def deliver(self, events: Sequence[Event]) -> None:
         """Print the events."""
-        await asyncio.to_thread(self._write, b"".join(self._line(event) for event in events))
+        await asyncio.to_thread(lambda: self._write(b"".join(map(self._line, events))))
 
     async def close(self) -> None:
         """Nothing to close: the stream is not ours."""

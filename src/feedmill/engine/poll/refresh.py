@@ -19,6 +19,7 @@ a poll is in fetch_record.py.
 """
 
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 
 from msgspec.structs import replace
@@ -152,11 +153,15 @@ async def read_answer(
     reading = await _read(answer, fetch.body_sha256, feed, services)
     quota = None
     if isinstance(reading, ComparedDocument):
-        quota = apply_quota(reading, feed, services.config.quota, answer.at)
+        compared = reading
+        quota = await off_loop(
+            lambda: apply_quota(compared, feed, services.config.quota, answer.at), is_large=is_large
+        )
         reading = quota.read
     fetch = with_trace(feed, with_reading(fetch, reading), current_trace())
     schedule, arrived = await learn_pace(feed, answer, reading, services)
-    return _conclude(
+    conclude = partial(
+        _conclude,
         replace(feed, schedule=schedule),
         answer,
         reading,
@@ -170,6 +175,7 @@ async def read_answer(
         push=await push_status(feed, services.store, services.config.push, answer.at),
         quota=quota,
     )
+    return await off_loop(conclude, is_large=is_large)
 
 
 async def _keep(body: bytes, fetch: FetchRecord, feed: Feed, services: Services) -> BlobRef | None:

@@ -7,7 +7,9 @@ when a job fails, the group is rolled back and run again with one savepoint per 
 bad job does not sink the others. A job must therefore be repeatable: it reads and writes nothing
 but the connection.
 
-A large job waits while small ones do, and takes turns with their groups: a small job waits for one large one at most.
+A large job waits while small ones do, and takes turns with their groups: a small job waits for one large one at most. When
+it kept small ones waiting, the next large one begins twelve times as long after it as it took: publishers of ever new entries have
+a thirteenth of the writer at most, and the polls of the other feeds have the rest.
 """
 # Tested in tests/integration/adapters/store/sqlite/
 
@@ -37,6 +39,9 @@ T = TypeVar("T")
 
 WRITE_GROUP_JOBS: Final = 500
 WRITE_GROUP_SEC: Final = 0.03
+LARGE_REST_FACTOR: Final = 12.0  # between large jobs, by the time that the last one took
+LARGE_REST_SEC: Final = 20.0  # and no longer: a commit must not outlast the lease of its lane
+QUIET_SEC: Final = 0.5  # without any small job: then a large one keeps nobody waiting
 LINGER_SEC: Final = 0.004  # for a group to gather, when the last one had company
 BUSY_TIMEOUT_SEC: Final = 60.0  # for a foreign writer; after that the jobs fail as `busy`
 CLOSE_TIMEOUT_SEC: Final = 2.0  # the same, once the store is being closed
@@ -113,12 +118,14 @@ class Writer:
         while (first := self._queue.next()) is not None:
             if busy and not self._closed:
                 time.sleep(LINGER_SEC)
-            group = _Group(self._queue, first)
+            group, began = _Group(self._queue, first), time.monotonic()
             try:
                 outcomes = self._transact(group)
             except Exception as error:  # noqa: BLE001  # the edge of a task: raised in all that wait
                 outcomes = self._abandon(group, error)
             resolve(outcomes)
+            if first.is_large:
+                self._queue.rest(time.monotonic() - began)
             busy = len(outcomes) > 1
         if self._connection is not None:
             self._connection.close()
@@ -200,6 +207,7 @@ class _Queue:
         self._arrived: SimpleQueue[WriteJob | None] = SimpleQueue()
         self._large: deque[WriteJob] = deque()
         self._was_large = True
+        self._rest_until = 0.0
         self._ended = False
 
     def put(self, job: WriteJob | None) -> None:
@@ -208,26 +216,42 @@ class _Queue:
 
     def next(self) -> WriteJob | None:
         """The job that begins a group, waited for; None: all is done."""
-        job = None
-        if self._was_large or not self._large:
-            job = self.next_small(wait=True)
+        job = self.next_small() if self._was_large else None
+        if self._was_large and job is None:
+            self._rest_until = 0.0  # the large one kept nobody waiting
+        if job is None:
+            job = self._next_small_in_time()
         self._was_large = job is None
         return self._large.popleft() if job is None and self._large else job
 
-    def next_small(self, *, wait: bool = False) -> WriteJob | None:
-        """A small job, waited for as long as there is no large one."""
+    def rest(self, took_sec: float) -> None:
+        """Let the next large job begin some time after one that took so long."""
+        rest_sec = min(took_sec * LARGE_REST_FACTOR, LARGE_REST_SEC)
+        self._rest_until = time.monotonic() + rest_sec
+
+    def next_small(self, wait_sec: float | None = 0.0) -> WriteJob | None:
+        """A small job, waited for so long (None: for ever), but no longer than until a large one comes."""
         while not self._ended:
             try:
-                job = self._arrived.get(block=wait and not self._large)
+                job = self._arrived.get(block=wait_sec != 0, timeout=wait_sec)
             except Empty:
                 break
             if job is None:
                 self._ended = True
-            elif job.is_large:
-                self._large.append(job)
-            else:
+            elif not job.is_large:
                 return job
+            else:
+                self._large.append(job)
+                if wait_sec is None:
+                    break
         return None
+
+    def _next_small_in_time(self) -> WriteJob | None:
+        """A small job that comes before a large one may begin."""
+        if not self._large and (job := self.next_small(None)) is not None:
+            return job
+        left_sec = self._rest_until - time.monotonic()
+        return self.next_small(min(left_sec, QUIET_SEC)) if left_sec > 0 else None
 
     def take_all(self) -> Iterator[WriteJob]:
         """Everything that waits now."""
