@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from feedmill.adapters.store import statements
 from feedmill.adapters.store.statements import Query
-from feedmill.adapters.store.tables.codec import NEVER, Row, instant
+from feedmill.adapters.store.tables.codec import NEVER, Row, RowCodec
 from feedmill.errors import UsageError
 from feedmill.model.event import StoredArticle
 from feedmill.model.page import EntryOrder, Page
@@ -24,6 +24,11 @@ ENTRY_ORDERS: Final[dict[EntryOrder, tuple[tuple[str, ...], tuple[int, ...]]]] =
     "published": (("e.published_effective", "e.entry_id"), (19, -1)),
     "relevance": (("e.entry_id",), (-1,)),  # of the entries that are ranked
 }
+_ARTICLE: Final = RowCodec(
+    StoredArticle,
+    "article_hash first_seen link entry_uid feed_id title published_effective",
+)
+article_of: Final = _ARTICLE.value  # of a row of ARTICLES after the number of its entry
 ARTICLES: Final = (
     "SELECT a.entry_id, a.article_hash, a.first_seen, a.link, e.entry_uid, f.id, e.title,"
     " e.published_effective FROM articles a LEFT JOIN entries e ON e.entry_id = a.entry_id"
@@ -86,20 +91,6 @@ def article_position(cursor: str | None) -> tuple[int, str]:
     entry_id, _, digest = cursor.partition(".")
     (number,) = position(entry_id, 1) or (NEVER,)
     return number, digest
-
-
-def article_of(row: Row) -> StoredArticle:
-    """The article of a row of ARTICLES."""
-    _, digest, first_seen, link, entry_uid, feed_id, title, published = row
-    return StoredArticle(
-        article_hash=digest,
-        first_seen=instant(first_seen),
-        link=link,
-        entry_uid=entry_uid,
-        feed_id=feed_id,
-        title=title,
-        published_effective=None if published is None else instant(published),
-    )
 
 
 def newest_page(

@@ -20,7 +20,9 @@ from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import (
     NEVER,
+    Column,
     Row,
+    RowCodec,
     instant,
     instant_or_none,
     micros,
@@ -62,6 +64,14 @@ _STORIES: Final = (
 _MEMBERS: Final = (
     "SELECT e.entry_id, e.feed_no, e.first_seen, length(coalesce(e.content, e.summary, '')), e.cluster_no"
     " FROM entries e WHERE "
+)
+_CLUSTER: Final = RowCodec(
+    Cluster,
+    "cluster_id feeds representative title link updated_at first_seen",
+    cluster_id=Column(None, lambda number: f"c{number}"),
+)
+_MIRRORED: Final = RowCodec(
+    Mirrors, "feed_id url title other_id other_url other_title common share"
 )
 _CLUSTERS: Final = (
     "SELECT c.cluster_no, c.entries, e.entry_uid, e.title, e.canonical_link, c.updated_at,"
@@ -187,13 +197,13 @@ def clusters(
         *start,
         limit + 1,
     )
-    return page_of(found, limit, _cluster_of, lambda one: f"{one[5]}.{one[0]}")
+    return page_of(found, limit, _CLUSTER.value, lambda one: f"{one[5]}.{one[0]}")
 
 
 def cluster(cluster_id: str) -> Query[Cluster | None]:
     """One cluster."""
     found = yield from sql.row(f"{_CLUSTERS} WHERE c.cluster_no = $1", _number_of(cluster_id))
-    return None if found is None else _cluster_of(found)
+    return None if found is None else _CLUSTER.value(found)
 
 
 def cluster_members(cluster_id: str) -> Query[tuple[ClusterMember, ...]]:
@@ -224,19 +234,7 @@ def cluster_members(cluster_id: str) -> Query[tuple[ClusterMember, ...]]:
 def mirrors(*, min_common: int, min_share: float, limit: int) -> Query[tuple[Mirrors, ...]]:
     """Pairs of feeds that have the same articles: equal addresses, or entries of one cluster."""
     found = yield from sql.rows(_MIRRORS, min_common, min_share, limit)
-    return tuple(
-        Mirrors(
-            feed_id=one[0],
-            url=one[1],
-            title=one[2],
-            other_id=one[3],
-            other_url=one[4],
-            other_title=one[5],
-            common=one[6],
-            share=round(one[7], 3),
-        )
-        for one in found
-    )
+    return tuple(_MIRRORED.value((*one[:-1], round(one[-1], 3))) for one in found)
 
 
 def cluster_id_of(cluster_no: int | None) -> str | None:
@@ -435,19 +433,6 @@ def _candidates(keys: int) -> str:
         f"SELECT entry_id FROM (SELECT entry_id FROM cluster_keys WHERE key = ${at}"
         f" ORDER BY entry_id DESC LIMIT {_PER_KEY}) AS k{at}"
         for at in range(1, keys + 1)
-    )
-
-
-def _cluster_of(one: Row) -> Cluster:
-    cluster_no, feeds, uid, title, link, updated_at, first_seen = one
-    return Cluster(
-        cluster_id=f"c{cluster_no}",
-        feeds=feeds,
-        representative=uid,
-        title=title,
-        link=link,
-        first_seen=instant(first_seen),
-        updated_at=instant(updated_at),
     )
 
 

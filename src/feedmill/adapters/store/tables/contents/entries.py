@@ -148,7 +148,7 @@ def article_page(*, after: str | None = None, limit: int = 100) -> Query[Page[St
         digest,
         limit + 1,
     )
-    return page_of(found, limit, article_of, lambda one: f"{one[0]}.{one[1]}")
+    return page_of(found, limit, lambda one: article_of(one[1:]), lambda one: f"{one[0]}.{one[1]}")
 
 
 def _most_relevant(where: EntryFilter, after: str | None, limit: int) -> Query[Page[StoredEntry]]:

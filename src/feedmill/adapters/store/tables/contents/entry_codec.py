@@ -8,16 +8,14 @@ import msgspec
 from msgspec.structs import replace
 
 from feedmill.adapters.store.tables.codec import (
+    Column,
     Row,
-    instant,
-    instant_or_none,
+    RowCodec,
     json_or_null,
     json_text,
     micros_or_none,
-    strings,
 )
 from feedmill.model.addresses import mask_address
-from feedmill.model.entry import Author, EntryEnclosure
 from feedmill.model.event import RawRef, Revision, StoredEntry
 from feedmill.model.identity import Identified, IdentityKey, KnownEntry
 
@@ -45,9 +43,9 @@ STORED_COLUMNS: Final = (
     " e.content_hash, e.dedupe_key, e.match_confidence, e.guid, e.link, e.canonical_link, e.title,"
     " e.summary, e.content, e.authors, e.categories, e.enclosures, e.published, e.updated,"
     " e.published_effective, e.published_source, e.language, e.image, e.comments_url,"
-    " e.article_hash, e.revisions, e.removed_at, e.fetch_id, e.slice_offset, e.slice_length,"
-    " e.backfill, f.url, f.title, coalesce(r.article_hash, e.article_hash, e.entry_uid), r.entry_uid,"
-    " e.cluster_no, @earlier_refs(e)"
+    " e.article_hash, e.revisions, e.removed_at, e.backfill, f.url, f.title,"
+    " coalesce(r.article_hash, e.article_hash, e.entry_uid), r.entry_uid, e.cluster_no,"
+    " e.fetch_id, e.slice_offset, e.slice_length, @earlier_refs(e)"
 )
 # `r` is the first entry that carried the article.
 FROM_ENTRIES: Final = (
@@ -70,10 +68,7 @@ CONTENT_COLUMNS: Final = (
     "article_hash", "fetch_id", "slice_offset", "slice_length", "slice_digest",
 )  # fmt: skip
 
-_authors: Final = msgspec.json.Decoder(tuple[Author, ...]).decode
-_enclosures: Final = msgspec.json.Decoder(tuple[EntryEnclosure, ...]).decode
 _refs: Final = msgspec.json.Decoder(tuple[tuple[str, int | None, int | None], ...]).decode
-_digests: Final = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode
 
 
 def content_row(seen: Identified, fetch_id: str, first_seen: int) -> Row:
@@ -130,101 +125,47 @@ def legacy_known(found: KnownEntry, dedupe_key: str, taken: set[IdentityKey]) ->
     return None if key in taken else replace(found, keys=(key,), legacy=True)
 
 
+_KNOWN: Final = RowCodec(
+    KnownEntry,
+    "entry_id entry_uid feed_id guid canonical_link title_hash item_hash content_hash content_version field_digests"
+    " article_hash slice_digest published updated removed",
+    "keys",
+    removed=Column(None, lambda _at: True, empty=False),
+)
+
+
 def known_of(row: Row, keys: Sequence[tuple[Any, str]]) -> KnownEntry:
     """What is known of an entry: a row of KNOWN_COLUMNS or TOMBSTONE_COLUMNS, and its keys."""
-    (
-        entry_id, entry_uid, feed_id, guid, canonical_link, title_hash, item_hash, content_hash,
-        content_version, field_digests, article_hash, slice_digest, published, updated, removed_at,
-    ) = row  # fmt: skip
-    return KnownEntry(
-        entry_id=entry_id,
-        entry_uid=entry_uid,
-        feed_id=feed_id,
-        guid=guid,
-        canonical_link=canonical_link,
-        keys=tuple(IdentityKey(type=kind, value=value) for kind, value in keys),
-        title_hash=title_hash,
-        item_hash=item_hash,
-        content_hash=content_hash,
-        content_version=content_version,
-        field_digests=_digests(field_digests) if field_digests else (),
-        article_hash=article_hash,
-        slice_digest=slice_digest,
-        published=instant_or_none(published),
-        updated=instant_or_none(updated),
-        removed=removed_at is not None,
-    )
+    return _KNOWN.value(row, tuple(IdentityKey(type=kind, value=value) for kind, value in keys))
+
+
+_STORED: Final = RowCodec(
+    StoredEntry,
+    "entry_uid feed_id first_seen last_seen seen_count content_hash dedupe_key match_confidence guid link"
+    " canonical_link title summary content authors categories enclosures published updated published_effective"
+    " published_source language image comments_url article_hash revisions removed_at backfill feed_url feed_title"
+    " article_id duplicate_of cluster_id",
+    "raw_refs",
+    dedupe_key=Column(None, mask_address),
+    feed_url=Column(None, mask_address),
+    cluster_id=Column(None, lambda number: f"c{number}"),
+)
 
 
 def stored_of(row: Row) -> StoredEntry:
     """The entry of a row of STORED_COLUMNS."""
-    (
-        entry_uid, feed_id, first_seen, last_seen, seen_count, content_hash, dedupe_key,
-        match_confidence, guid, link, canonical_link, title, summary, content, authors, categories,
-        enclosures, published, updated, published_effective, published_source, language, image,
-        comments_url, article_hash, revisions, removed_at, fetch_id, offset, length,
-        backfill, feed_url, feed_title, article_id, duplicate_of, cluster_no, earlier,
-    ) = row  # fmt: skip
+    *own, fetch_id, offset, length, earlier = row
     raw: tuple[RawRef, ...] = (
         () if fetch_id is None else (RawRef(fetch_id=fetch_id, offset=offset, length=length),)
     )
     if earlier:
         raw += tuple(RawRef(fetch_id=at, offset=o, length=n) for at, o, n in _refs(earlier))
-    return StoredEntry(
-        entry_uid=entry_uid,
-        feed_id=feed_id,
-        first_seen=instant(first_seen),
-        last_seen=instant(last_seen),
-        seen_count=seen_count,
-        content_hash=content_hash,
-        dedupe_key=mask_address(dedupe_key),
-        match_confidence=match_confidence,
-        guid=guid,
-        link=link,
-        canonical_link=canonical_link,
-        title=title,
-        summary=summary,
-        content=content,
-        authors=_authors(authors) if authors else (),
-        categories=strings(categories),
-        enclosures=_enclosures(enclosures) if enclosures else (),
-        published=instant_or_none(published),
-        updated=instant_or_none(updated),
-        published_effective=instant(published_effective),
-        published_source=published_source,
-        language=language,
-        image=image,
-        comments_url=comments_url,
-        article_hash=article_hash,
-        revisions=revisions,
-        removed_at=instant_or_none(removed_at),
-        backfill=bool(backfill),
-        raw_refs=raw,
-        feed_url=mask_address(feed_url),
-        feed_title=feed_title,
-        article_id=article_id,
-        duplicate_of=duplicate_of,
-        cluster_id=None if cluster_no is None else f"c{cluster_no}",
-    )
+    return _STORED.value(own, raw)
 
 
-def revision_of(row: Row) -> Revision:
-    """The revision of a row of entry_revisions, with the entry's public id first."""
-    (
-        entry_uid, number, replaced_at, changed, content_hash, title, summary, content,
-        canonical_link, published, updated, fetch_id,
-    ) = row  # fmt: skip
-    return Revision(
-        entry_uid=entry_uid,
-        number=number,
-        replaced_at=instant(replaced_at),
-        changed=strings(changed),
-        content_hash=content_hash,
-        title=title,
-        summary=summary,
-        content=content,
-        canonical_link=canonical_link,
-        published=instant_or_none(published),
-        updated=instant_or_none(updated),
-        fetch_id=fetch_id,
-    )
+# A row of REVISIONS.
+revision_of: Final = RowCodec(
+    Revision,
+    "entry_uid number replaced_at changed content_hash title summary content canonical_link published updated"
+    " fetch_id",
+).value

@@ -10,9 +10,6 @@ from typing import Final
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query, slots
 from feedmill.adapters.store.tables.codec import (
-    FLAG,
-    INSTANT,
-    PLAIN,
     RowCodec,
     blob_row,
     instant_or_none,
@@ -30,29 +27,9 @@ from feedmill.model.running.job import JobStep
 
 _CODEC: Final = RowCodec(
     FullText,
-    entry_uid=PLAIN,
-    feed_id=PLAIN,
-    url=PLAIN,
-    final_url=PLAIN,
-    fetched_at=INSTANT,
-    extracted_at=INSTANT,
-    state=PLAIN,
-    reason=PLAIN,
-    detail=PLAIN,
-    http_status=PLAIN,
-    content_type=PLAIN,
-    body_sha256=PLAIN,
-    title=PLAIN,
-    author=PLAIN,
-    published=PLAIN,
-    language=PLAIN,
-    paywalled=FLAG,
-    words=PLAIN,
-    html=PLAIN,
-    extractor=PLAIN,
-    version=PLAIN,
-    selector=PLAIN,
-    canonical_url=PLAIN,
+    "entry_uid feed_id url final_url fetched_at extracted_at state reason detail"
+    " http_status content_type body_sha256 title author published language paywalled words"
+    " html extractor version selector canonical_url",
 )
 _OWN: Final = tuple(
     name for name in FullText.__struct_fields__ if name not in ("entry_uid", "feed_id")

@@ -14,7 +14,7 @@ from feedmill.adapters.store.statements import (
     write,
     write_many,
 )
-from feedmill.adapters.store.tables.codec import INSTANT, PLAIN, RowCodec, blob_row, json_column
+from feedmill.adapters.store.tables.codec import RowCodec, blob_row, json_column
 from feedmill.adapters.store.tables.paging import page_of
 from feedmill.adapters.store.tables.running.blobs import INSERT as INSERT_BLOB
 from feedmill.model.candidate import CollectedDocument
@@ -24,34 +24,17 @@ from feedmill.model.screening import HeldEntry, LiveScreen, LiveScreenState, Scr
 
 _COLLECTED: Final = RowCodec(
     CollectedDocument,
-    fetch_id=PLAIN,
-    url=PLAIN,
-    final_url=PLAIN,
-    fetched_at=INSTANT,
-    body_sha256=PLAIN,
-    content_type=PLAIN,
+    "fetch_id url final_url fetched_at body_sha256 content_type",
 )
 _SCREEN: Final = RowCodec(
     LiveScreen,
-    id=PLAIN,
-    created_at=INSTANT,
-    feed_id=PLAIN,
-    tag=PLAIN,
-    keep_at=PLAIN,
-    method=PLAIN,
+    "id created_at feed_id tag keep_at method topics",
     topics=json_column(TopicSet),
 )
 _ENTRY: Final = RowCodec(
     HeldEntry,
-    feed_id=PLAIN,
-    entry_uid=PLAIN,
-    dedupe_key=PLAIN,
-    content_hash=PLAIN,
-    held_at=INSTANT,
-    fetch_id=PLAIN,
-    body_sha256=PLAIN,
-    slice_offset=PLAIN,
-    title=PLAIN,
+    "feed_id entry_uid dedupe_key content_hash held_at fetch_id body_sha256 slice_offset"
+    " title screening",
     screening=json_column(Screening),
 )
 _OF_ENTRY: Final = (

@@ -18,11 +18,8 @@ from msgspec.structs import replace
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query, slots
 from feedmill.adapters.store.tables.codec import (
-    INSTANT,
-    PLAIN,
     Row,
     RowCodec,
-    instant_or_none,
     micros,
 )
 from feedmill.adapters.store.tables.paging import newest_page
@@ -36,36 +33,15 @@ from feedmill.model.running.job import JobStep
 
 _CODEC: Final = RowCodec(
     MediaItem,
-    entry_uid=PLAIN,
-    feed_id=PLAIN,
-    media_id=PLAIN,
-    url=PLAIN,
-    published_at=INSTANT,
-    type=PLAIN,
-    length=PLAIN,
-    integrity=PLAIN,
-    state=PLAIN,
-    queued_at=INSTANT,
-    received_bytes=PLAIN,
-    ended_at=INSTANT,
-    final_url=PLAIN,
-    http_status=PLAIN,
-    media_type=PLAIN,
-    sha256=PLAIN,
-    size_bytes=PLAIN,
-    path=PLAIN,
-    reason=PLAIN,
-    detail=PLAIN,
+    "entry_uid feed_id media_id url published_at type length integrity state queued_at"
+    " received_bytes ended_at final_url http_status media_type sha256 size_bytes path"
+    " reason detail",
 )
 _WANTED: Final = RowCodec(
     WantedFile,
-    media_id=PLAIN,
-    url=PLAIN,
-    published_at=INSTANT,
-    type=PLAIN,
-    length=PLAIN,
-    integrity=PLAIN,
+    "media_id url published_at type length integrity",
 )
+_FILE: Final = RowCodec(MediaFile, "sha256 size_bytes newest_at")
 _OWN: Final = _CODEC.names("m.").removeprefix("m.entry_uid, m.feed_id, ")
 _SELECT: Final = (
     f"SELECT e.entry_uid, f.id, {_OWN}, m.media_no FROM media m"
@@ -171,7 +147,7 @@ def oldest_media(limit: int) -> Query[tuple[MediaFile, ...]]:
         " GROUP BY c.sha256, c.size_bytes ORDER BY newest, c.sha256 LIMIT $1",
         limit,
     )
-    return tuple(map(_file, found))
+    return tuple(map(_FILE.value, found))
 
 
 def prune_media(
@@ -314,7 +290,7 @@ def media_files(*, after: str = "", limit: int = 1000) -> Query[tuple[MediaFile,
         after,
         limit,
     )
-    return tuple(map(_file, found))
+    return tuple(map(_FILE.value, found))
 
 
 def media_links() -> Query[Mapping[str, str]]:
@@ -353,11 +329,6 @@ def _free_name(media_id: str, names: Sequence[str]) -> Query[str | None]:
         if taken is None:
             return name
     return None
-
-
-def _file(row: Row) -> MediaFile:
-    sha256, size_bytes, newest = row
-    return MediaFile(sha256=sha256, size_bytes=size_bytes, newest_at=instant_or_none(newest))
 
 
 def _item(one: Row) -> MediaItem:

@@ -8,8 +8,6 @@ from typing import Final
 
 from feedmill.adapters.store.statements import Query, lock, row, rows, slots, storable, write
 from feedmill.adapters.store.tables.codec import (
-    INSTANT,
-    PLAIN,
     RowCodec,
     json_column,
     json_text,
@@ -20,18 +18,9 @@ from feedmill.model.candidate import Question
 
 _QUESTION: Final = RowCodec(
     Question,
-    code=PLAIN,
-    window_id=PLAIN,
-    file_digest=PLAIN,
+    "code window_id file_digest candidate_ids asked_by asked_at expires_at state"
+    " answered_by answered_at shown ticket_expires_at",
     candidate_ids=json_column(tuple[int, ...]),
-    asked_by=PLAIN,
-    asked_at=INSTANT,
-    expires_at=INSTANT,
-    state=PLAIN,
-    answered_by=PLAIN,
-    answered_at=INSTANT,
-    shown=PLAIN,
-    ticket_expires_at=INSTANT,
 )
 _COLUMNS: Final = _QUESTION.names()
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from feedmill.adapters.store.statements import Query, row, rows, slots, value, write, write_many
-from feedmill.adapters.store.tables.codec import Row, instant, json_text, micros
+from feedmill.adapters.store.tables.codec import Row, RowCodec, instant, json_text, micros
 from feedmill.adapters.store.tables.subscriptions.feed_lists import CIRCUIT_OPEN, LATE
 from feedmill.fetch.figures import poll_values, sum_totals, sum_values
 from feedmill.model.feed import FetchRecord
@@ -141,12 +141,18 @@ def feed_days(feed_id: str, *, since: datetime, until: datetime) -> Query[tuple[
     )
 
 
+_POLL: Final = RowCodec(
+    FetchRecord,
+    "scheduled_at fetched_at outcome http_status elapsed_ms wire_length content_length entries_new entries_updated"
+    " interval_sec saved_bytes retries",
+    *("fetch_id", "feed_id", "url", "final_url"),  # figures do not ask for them
+)
+
+
 def feed_hours(feed_id: str, *, since: datetime, until: datetime) -> Query[tuple[FiguresAt, ...]]:
     """The figures of a feed by the hour, read from its fetches, the oldest first."""
     found = yield from rows(
-        "SELECT scheduled_at, fetched_at, outcome, http_status, elapsed_ms, wire_length,"
-        " content_length, entries_new, entries_updated, interval_sec, saved_bytes, retries"
-        f" FROM fetches WHERE feed_no = {_FEED_NO} AND decision IS NOT NULL"
+        f"SELECT {_POLL.names()} FROM fetches WHERE feed_no = {_FEED_NO} AND decision IS NOT NULL"
         " AND scheduled_at >= $2 AND scheduled_at < $4 AND fetched_at >= $3 AND fetched_at < $4"
         " ORDER BY scheduled_at",
         feed_id,
@@ -156,7 +162,7 @@ def feed_hours(feed_id: str, *, since: datetime, until: datetime) -> Query[tuple
     )
     hours: dict[datetime, list[Sequence[Any]]] = {}
     for one in found:
-        fetch = _poll_of(one)
+        fetch = _POLL.value(one, "", "", "", "")
         hours.setdefault(hour_of(fetch.fetched_at), []).append(poll_values(fetch))
     return tuple(
         FiguresAt(start=start, figures=sum_values(hours[start])) for start in sorted(hours)
@@ -440,31 +446,6 @@ def _summed(found: Iterable[tuple[int, str]]) -> list[tuple[int, Totals]]:
         (start, several[0] if len(several) == 1 else sum_totals(several))
         for start, several in by_start.items()
     ]
-
-
-def _poll_of(one: Row) -> FetchRecord:
-    (
-        scheduled_at, fetched_at, outcome, http_status, elapsed_ms, wire_length, content_length,
-        entries_new, entries_updated, interval_sec, saved_bytes, retries,
-    ) = one  # fmt: skip
-    return FetchRecord(
-        fetch_id="",
-        feed_id="",
-        scheduled_at=instant(scheduled_at),
-        fetched_at=instant(fetched_at),
-        url="",
-        final_url="",
-        outcome=outcome,
-        http_status=http_status,
-        elapsed_ms=elapsed_ms,
-        wire_length=wire_length,
-        content_length=content_length,
-        entries_new=entries_new,
-        entries_updated=entries_updated,
-        interval_sec=interval_sec,
-        saved_bytes=saved_bytes,
-        retries=retries,
-    )
 
 
 def _host_of(lane_key: str) -> str:

@@ -17,14 +17,10 @@ from typing import Any, Final
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query, slots
 from feedmill.adapters.store.tables.codec import (
-    FLAG,
-    INSTANT,
     PACE_COLUMNS,
-    PLAIN,
     Row,
     RowCodec,
     instant,
-    json_column,
     json_text,
     micros,
     pace_of,
@@ -44,31 +40,10 @@ from feedmill.model.running.job import (
     NewJob,
 )
 
-_OBJECT: Final = json_column(dict[str, Any])
 _JOB: Final = RowCodec(
     Job,
-    kind=PLAIN,
-    key=PLAIN,
-    state=PLAIN,
-    created_at=INSTANT,
-    updated_at=INSTANT,
-    not_before=INSTANT,
-    priority=PLAIN,
-    url=PLAIN,
-    host=PLAIN,
-    feed_id=PLAIN,
-    payload=_OBJECT,
-    cursor=_OBJECT,
-    progress=_OBJECT,
-    attempts=PLAIN,
-    steps=PLAIN,
-    epoch=PLAIN,
-    owner=PLAIN,
-    lease_until=INSTANT,
-    keep=FLAG,
-    last_error=PLAIN,
-    ended_at=INSTANT,
-    id=PLAIN,
+    "kind key state created_at updated_at not_before priority url host feed_id payload"
+    " cursor progress attempts steps epoch owner lease_until keep last_error ended_at id",
 )
 _COLUMNS: Final = _JOB.names("j.").replace("j.id", "j.job_id")
 _SELECT: Final = f"SELECT {_COLUMNS} FROM jobs j"

@@ -11,8 +11,6 @@ from typing import Final
 
 from feedmill.adapters.store.statements import Query, row, rows, storable, write
 from feedmill.adapters.store.tables.codec import (
-    INSTANT,
-    PLAIN,
     RowCodec,
     instant_or_none,
     json_column,
@@ -22,13 +20,8 @@ from feedmill.model.running.token import Scope, Token, TokenSecret
 
 _TOKEN: Final = RowCodec(
     Token,
-    id=PLAIN,
-    name=PLAIN,
+    "id name scopes created_at expires_at revoked_at last_used_at",
     scopes=json_column(tuple[Scope, ...]),
-    created_at=INSTANT,
-    expires_at=INSTANT,
-    revoked_at=INSTANT,
-    last_used_at=INSTANT,
 )
 _COLUMNS: Final = _TOKEN.names("t.")
 

@@ -17,12 +17,9 @@ from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.secret_keys import seal, unseal
 from feedmill.adapters.store.statements import Query, slots
 from feedmill.adapters.store.tables.codec import (
-    INSTANT,
-    PLAIN,
     Column,
     RowCodec,
     json_column,
-    json_list,
     json_text,
     micros,
     micros_or_none,
@@ -44,39 +41,18 @@ def _changed(
 
 _WEBHOOK: Final = RowCodec(
     Webhook,
-    id=PLAIN,
-    url=PLAIN,
-    created_at=INSTANT,
+    "id url created_at secrets types feed_id tag format payload state paused_reason"
+    " attempts next_attempt_at last_delivery_at last_result last_status topic expires_at"
+    " cursor",
     secrets=Column(
         lambda secrets: json_text(_changed(secrets, seal)),
         lambda text: _changed(_secrets(text), unseal),
     ),
-    types=json_list(tuple[str, ...]),
-    feed_id=PLAIN,
-    tag=PLAIN,
-    format=PLAIN,
-    payload=PLAIN,
-    state=PLAIN,
-    paused_reason=PLAIN,
-    attempts=PLAIN,
-    next_attempt_at=INSTANT,
-    last_delivery_at=INSTANT,
-    last_result=PLAIN,
-    last_status=PLAIN,
-    topic=PLAIN,
-    expires_at=INSTANT,
-    cursor=PLAIN,
 )
 _LETTER: Final = RowCodec(
     DeadLetter,
-    id=PLAIN,
-    webhook_id=PLAIN,
+    "id webhook_id events reason attempts died_at status detail",
     events=json_column(tuple[Event, ...]),
-    reason=PLAIN,
-    attempts=PLAIN,
-    died_at=INSTANT,
-    status=PLAIN,
-    detail=PLAIN,
 )
 _SELECT: Final = (
     f"SELECT {_WEBHOOK.names('w.').replace('w.cursor', 'coalesce(c.seq, 0)')} FROM webhooks w"

@@ -11,9 +11,6 @@ from typing import Final
 
 from feedmill.adapters.store.statements import Query, rows, value, write
 from feedmill.adapters.store.tables.codec import (
-    FLAG,
-    INSTANT,
-    PLAIN,
     Row,
     RowCodec,
     instant,
@@ -24,12 +21,7 @@ from feedmill.model.running.worker import HeldLane, Worker, WorkerView
 
 _WORKER: Final = RowCodec(
     Worker,
-    name=PLAIN,
-    role=PLAIN,
-    version=PLAIN,
-    started_at=INSTANT,
-    seen_at=INSTANT,
-    draining=FLAG,
+    "name role version started_at seen_at draining",
 )
 _LIVE: Final = timedelta(seconds=15)  # three missed heartbeats
 _REMEMBERED: Final = timedelta(hours=1)  # so that people see which ones stopped

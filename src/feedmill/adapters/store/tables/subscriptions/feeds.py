@@ -26,15 +26,16 @@ from feedmill.adapters.store.statements import (
 )
 from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
+    GIVEN_COLUMNS,
     STATE_COLUMNS,
     digest,
     feed_of,
     feed_of_new,
+    given_row,
     json_or_null,
     json_text,
     micros,
     overrides_text,
-    quota_text,
     state_row,
     strings,
 )
@@ -49,10 +50,9 @@ from feedmill.model.page import Page
 FEED_SELECT: Final = (
     f"SELECT f.feed_no, {FEED_COLUMNS} FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
 )
-_GIVEN: Final = ("id", "url", "feed_key", "created_at", "tags", "overrides", "paused")
 _INSERT: Final = (
-    f"INSERT INTO feeds ({', '.join((*_GIVEN, *STATE_COLUMNS))})"
-    f" VALUES ({slots(len(_GIVEN) + len(STATE_COLUMNS))}) RETURNING feed_no"
+    f"INSERT INTO feeds ({', '.join((*GIVEN_COLUMNS, *STATE_COLUMNS))})"
+    f" VALUES ({slots(len(GIVEN_COLUMNS) + len(STATE_COLUMNS))}) RETURNING feed_no"
 )
 _IS_URL: Final = "a.@digest_or_text(url_hash, url) = @digest($1) AND a.url = $1"
 _ADD_ALIAS: Final = (
@@ -227,7 +227,7 @@ def change_feed_hubs(feed_id: str, hubs: Sequence[str]) -> Query[None]:
 
 def save_quota(feed_no: int, use: QuotaUse) -> Query[None]:
     """Store what a feed brought today, when it was not polled but pushed."""
-    yield from write("UPDATE feeds SET quota = $2 WHERE feed_no = $1", feed_no, quota_text(use))
+    yield from write("UPDATE feeds SET quota = $2 WHERE feed_no = $1", feed_no, json_text(use))
 
 
 def make_due(feed_ids: Sequence[str] | None, now: datetime) -> Query[int]:
@@ -287,17 +287,7 @@ def _insert(feed: Feed, urls: Sequence[str]) -> Query[bool]:
     """Insert the feed, unless another feed got one of its addresses meanwhile."""
     lane_id, due_at = (yield from lane_of(feed.url, feed.id)), micros(feed.next_poll_at)
     yield from lock_lanes((lane_id,))
-    feed_no = yield from value(
-        _INSERT,
-        feed.id,
-        feed.url,
-        feed.feed_key,
-        micros(feed.created_at),
-        json_text(feed.tags),
-        overrides_text(feed.overrides),
-        int(feed.paused),
-        *state_row(feed),
-    )
+    feed_no = yield from value(_INSERT, *given_row(feed), *state_row(feed))
     yield from add_aliases(feed_no, urls)
     got = yield from value("SELECT count(*) FROM feed_aliases WHERE feed_no = $1", feed_no)
     if got < len(urls):

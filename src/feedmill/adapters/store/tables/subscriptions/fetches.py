@@ -14,20 +14,24 @@ from typing import Final
 import msgspec
 
 from feedmill.adapters.store.statements import Query, row, rows, write
-from feedmill.adapters.store.tables.codec import NEVER, Row, instant, json_or_null, micros, strings
+from feedmill.adapters.store.tables.codec import NEVER, Column, Row, RowCodec
 from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.subscriptions.decision_codec import decision_of
 from feedmill.model.feed import FetchRecord
-from feedmill.model.fetch import Headers, Hop
+from feedmill.model.fetch import Headers
 from feedmill.model.page import Page
 from feedmill.model.schedule import Decision
 
-FETCH_COLUMNS: Final = (
-    "fetch_id", "scheduled_at", "fetched_at", "outcome", "http_status", "elapsed_ms",
-    "request_delta", "response_delta", "detail", "hops", "body_sha256", "content_type",
-    "content_length", "wire_length", "entries_seen", "entries_new", "entries_updated", "repairs",
-    "truncated", "trace_id", "interval_sec", "saved_bytes", "retries",
-)  # fmt: skip
+_FETCH: Final = RowCodec(
+    FetchRecord,
+    "fetch_id scheduled_at fetched_at outcome http_status elapsed_ms detail hops body_sha256 content_type"
+    " content_length wire_length entries_seen entries_new entries_updated repairs truncated trace_id interval_sec"
+    " saved_bytes retries",
+    *("feed_id", "url", "final_url", "request_headers", "response_headers"),
+    detail=Column(empty=""),
+)
+_fetch_row: Final = _FETCH.writer()
+FETCH_COLUMNS: Final = (*_FETCH.columns, "request_delta", "response_delta")
 
 FETCH_SELECT: Final = (
     f"SELECT f.id, q.block, r.block, {', '.join(f'x.{name}' for name in FETCH_COLUMNS)}"
@@ -59,8 +63,6 @@ _encode: Final = msgspec.json.Encoder().encode
 _block: Final = msgspec.json.Decoder(Headers).decode
 
 _delta: Final = msgspec.json.Decoder(tuple[tuple[int, str], ...]).decode
-
-_hops: Final = msgspec.json.Decoder(tuple[Hop, ...]).decode
 
 
 def fetches(
@@ -150,69 +152,12 @@ def restored(block: str, delta: str | None) -> Headers:
 
 def fetch_of(row: Row) -> FetchRecord:
     """The fetch of a row of FETCH_SELECT."""
-    (
-        feed_id, request_block, response_block, fetch_id, scheduled_at, fetched_at, outcome,
-        http_status, elapsed_ms, request_delta, response_delta, detail, hops, body_sha256,
-        content_type, content_length, wire_length, seen, new, updated, repairs, truncated,
-        trace_id,
-        interval_sec, saved_bytes, retries,
-    ) = row  # fmt: skip
+    feed_id, request_block, response_block, *own, request_delta, response_delta = row
     (_, url), *request = restored(request_block, request_delta)
     (_, final_url), *response = restored(response_block, response_delta)
-    return FetchRecord(
-        fetch_id=fetch_id,
-        feed_id=feed_id,
-        scheduled_at=instant(scheduled_at),
-        fetched_at=instant(fetched_at),
-        url=url,
-        final_url=final_url,
-        outcome=outcome,
-        http_status=http_status,
-        detail=detail or "",
-        request_headers=tuple(request),
-        response_headers=tuple(response),
-        hops=_hops(hops) if hops else (),
-        body_sha256=body_sha256,
-        content_type=content_type,
-        content_length=content_length,
-        wire_length=wire_length,
-        elapsed_ms=elapsed_ms,
-        entries_seen=seen,
-        entries_new=new,
-        entries_updated=updated,
-        repairs=strings(repairs),
-        truncated=bool(truncated),
-        trace_id=trace_id,
-        interval_sec=interval_sec,
-        saved_bytes=saved_bytes,
-        retries=retries,
-    )
+    return _FETCH.value(own, feed_id, url, final_url, tuple(request), tuple(response))
 
 
 def fetch_row(fetch: FetchRecord, request_delta: str | None, response_delta: str | None) -> Row:
     """The FETCH_COLUMNS of a fetch."""
-    return (
-        fetch.fetch_id,
-        micros(fetch.scheduled_at),
-        micros(fetch.fetched_at),
-        fetch.outcome,
-        fetch.http_status,
-        fetch.elapsed_ms,
-        request_delta or None,
-        response_delta or None,
-        fetch.detail or None,
-        json_or_null(fetch.hops),
-        fetch.body_sha256,
-        fetch.content_type,
-        fetch.content_length,
-        fetch.wire_length,
-        fetch.entries_seen,
-        fetch.entries_new,
-        fetch.entries_updated,
-        json_or_null(fetch.repairs),
-        int(fetch.truncated),
-        fetch.trace_id,
-        fetch.interval_sec,
-        fetch.saved_bytes,
-        fetch.retries,
-    )
+    return (*_fetch_row(fetch), request_delta or None, response_delta or None)

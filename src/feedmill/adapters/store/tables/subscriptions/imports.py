@@ -9,18 +9,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from feedmill.adapters.store.statements import Query, rows, storable, write_many
-from feedmill.adapters.store.tables.codec import INSTANT, PLAIN, RowCodec
+from feedmill.adapters.store.tables.codec import RowCodec
 from feedmill.model.feed import ImportedOutline
 
 _OUTLINE: Final = RowCodec(
     ImportedOutline,
-    url=PLAIN,
-    outcome=PLAIN,
-    feed_id=PLAIN,
-    reason=PLAIN,
-    detail=PLAIN,
-    at=INSTANT,
-    digest=PLAIN,
+    "url outcome feed_id reason detail at digest",
 )
 _RESULT_COLUMNS: Final = ("outcome", "feed_id", "reason", "detail", "at", "digest")
 _KEEP: Final = (

@@ -10,13 +10,14 @@ from datetime import datetime
 from typing import Final
 
 from feedmill.adapters.store.statements import Query, append_events, row, rows, write
-from feedmill.adapters.store.tables.codec import instant, json_text, micros, strings
+from feedmill.adapters.store.tables.codec import RowCodec, json_text, micros, strings
 from feedmill.adapters.store.tables.lanes import hasten
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import MergedFeed
 
 # For lists of feeds `f`.
 NOT_MERGED: Final = "f.feed_no NOT IN (SELECT feed_no FROM merged_feeds)"
+_MERGED: Final = RowCodec(MergedFeed, "feed_id url title into_id into_url merged_at")
 _SELECT: Final = (
     "SELECT f.id, f.url, f.title, w.id, w.url, m.merged_at FROM merged_feeds m"
     " JOIN feeds f ON f.feed_no = m.feed_no JOIN feeds w ON w.feed_no = m.into_no"
@@ -83,17 +84,7 @@ def show_merged(feed_id: str, events: Sequence[NewEvent] = ()) -> Query[bool]:
 def merged_feeds() -> Query[tuple[MergedFeed, ...]]:
     """Feeds whose merge can be undone, the last one first."""
     found = yield from rows(_SELECT)
-    return tuple(
-        MergedFeed(
-            feed_id=one[0],
-            url=one[1],
-            title=one[2],
-            into_id=one[3],
-            into_url=one[4],
-            merged_at=instant(one[5]),
-        )
-        for one in found
-    )
+    return tuple(map(_MERGED.value, found))
 
 
 def _pause(feed_no: int, *, paused: bool) -> Query[None]:

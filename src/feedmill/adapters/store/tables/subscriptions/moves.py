@@ -14,8 +14,6 @@ from typing import Final
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query, slots
 from feedmill.adapters.store.tables.codec import (
-    INSTANT,
-    PLAIN,
     RowCodec,
     json_text,
     micros,
@@ -28,12 +26,7 @@ from feedmill.model.feed import Move, MoveCandidate
 
 _MOVE: Final = RowCodec(
     Move,
-    from_url=PLAIN,
-    to_url=PLAIN,
-    source=PLAIN,
-    proof=PLAIN,
-    moved_at=INSTANT,
-    undone_at=INSTANT,
+    "from_url to_url source proof moved_at undone_at",
 )
 # When a feed that failed is asked at its new address: not at once, for that was just asked for its
 # proof.

@@ -9,40 +9,28 @@ from typing import Final
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query, slots
 from feedmill.adapters.store.tables.codec import (
-    INSTANT,
-    PLAIN,
     SECRET,
+    Column,
     RowCodec,
-    instant_or_none,
     micros,
 )
 from feedmill.model.push import HubTally, PushEvidence, PushSubscription
 
 _SUBSCRIPTION: Final = RowCodec(
     PushSubscription,
-    token=PLAIN,
-    feed_id=PLAIN,
-    hub=PLAIN,
-    topic=PLAIN,
+    "token feed_id hub topic secret state created_at asked_at verified_at lease_until"
+    " last_error last_push_at last_body_sha256 pushes rejected by_push by_poll streak"
+    " missed_at id",
     secret=SECRET,
-    state=PLAIN,
-    created_at=INSTANT,
-    asked_at=INSTANT,
-    verified_at=INSTANT,
-    lease_until=INSTANT,
-    last_error=PLAIN,
-    last_push_at=INSTANT,
-    last_body_sha256=PLAIN,
-    pushes=PLAIN,
-    rejected=PLAIN,
-    by_push=PLAIN,
-    by_poll=PLAIN,
-    streak=PLAIN,
-    missed_at=INSTANT,
-    id=PLAIN,
 )
 _COLUMNS: Final = _SUBSCRIPTION.names("p.").replace("p.id", "p.subscription_id")
 _SELECT: Final = f"SELECT {_COLUMNS} FROM push_subscriptions p"
+_SUM: Final = Column(None, int)  # PostgreSQL's are decimal numbers
+_TALLY: Final = RowCodec(
+    HubTally,
+    "hub subscriptions active pushes by_push by_poll verified_at last_push_at missed_at",
+    **dict.fromkeys(("active", "pushes", "by_push", "by_poll"), _SUM),
+)
 # What the subscriber decides; the counters belong to polls and pings.
 _STATE: Final = (
     "feed_id", "hub", "topic", "secret", "state", "asked_at", "verified_at", "lease_until",
@@ -131,20 +119,7 @@ def hub_tallies(hub: str | None = None) -> Query[tuple[HubTally, ...]]:
         f" FROM push_subscriptions{where} GROUP BY hub ORDER BY hub",
         *(() if hub is None else (hub,)),
     )
-    return tuple(
-        HubTally(
-            hub=one[0],
-            subscriptions=int(one[1]),
-            active=int(one[2]),
-            pushes=int(one[3]),
-            by_push=int(one[4]),
-            by_poll=int(one[5]),
-            verified_at=instant_or_none(one[6]),
-            last_push_at=instant_or_none(one[7]),
-            missed_at=instant_or_none(one[8]),
-        )
-        for one in found
-    )
+    return tuple(map(_TALLY.value, found))
 
 
 def leave_feed(feed_id: str) -> Query[None]:
