@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import grpc
+import msgspec
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
@@ -24,6 +25,7 @@ from feedmill.interfaces.grpc.errors import (
     refusal_of,
 )
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
+from feedmill.interfaces.grpc.messages import message_of
 from feedmill.model.running.token import Scope
 from feedmill.observe.log import logger
 
@@ -57,7 +59,7 @@ StreamHandler = Callable[
 
 
 class GrpcMethod(NamedTuple):
-    """The function of a method and its scope."""
+    """The function of a method and its scope; it answers a message, a shape of its fields, or None without any."""
 
     scope: Scope
     answer: UnaryHandler | StreamHandler
@@ -92,25 +94,29 @@ def _handler(described: Any, method: GrpcMethod, room: CallContext, gate: AuthIn
         stream = _stream(path, kind, method, room, gate)
         return grpc.unary_stream_rpc_method_handler(_logged(path, stream, room))
     return grpc.unary_unary_rpc_method_handler(
-        _logged(path, _unary(path, kind, method, room), room)
+        _logged(
+            path, _unary(path, (kind, GetMessageClass(described.output_type)), method, room), room
+        )
     )
 
 
 def _unary(
     path: str,
-    kind: Any,  # noqa: ANN401
+    kinds: tuple[Any, Any],
     method: GrpcMethod,
     room: CallContext,
 ) -> Callable[..., Awaitable[bytes]]:
     limit = room.services.config.grpc.call_sec
+    asked, answered = kinds
 
     async def call(data: bytes, context: Any) -> bytes:  # noqa: ANN401
         try:
             async with asyncio.timeout(limit):
-                reply = await method.answer(kind.FromString(data), room)  # type: ignore[misc]  # unary by its descriptor
+                reply = await method.answer(asked.FromString(data), room)  # type: ignore[misc]  # unary by its descriptor
         except Exception as problem:  # noqa: BLE001  # the edge of a task
             await _refuse(path, problem, context)
-        encoded: bytes = reply.SerializeToString()
+        message = message_of(answered, reply) if isinstance(reply, msgspec.Struct) else reply
+        encoded: bytes = (answered() if message is None else message).SerializeToString()
         return encoded
 
     return call

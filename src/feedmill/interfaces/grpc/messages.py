@@ -6,8 +6,9 @@ things have another form on this wire: what has no fixed shape is the JSON text 
 """
 # Tested in tests/integration/interfaces/grpc/
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,17 +17,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from feedmill.errors import UsageError
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
 from feedmill.model.event import Event
-from feedmill.model.feed import FetchRecord
-from feedmill.publish.shapes import (
-    AddedFeed,
-    BackfillShape,
-    CanonicalShape,
-    DecisionPage,
-    EventPage,
-    JobPage,
-    JobShape,
-)
-from feedmill.publish.simulation_shapes import SimulationShape
+from feedmill.publish.shapes import AddedFeed, CanonicalShape, EventPage
 
 T = TypeVar("T")
 M = TypeVar("M")
@@ -36,7 +27,7 @@ _DATETIME = (datetime,)
 
 def message_of(kind: type[M], shape: msgspec.Struct) -> M:
     """The message with the fields of the shape; null becomes an absent field."""
-    return kind(**_plain(shape))
+    return kind(**_fit(_plain(shape), kind.DESCRIPTOR))  # type: ignore[attr-defined]  # every message has it
 
 
 def added_message(added: AddedFeed) -> pb.AddFeedReply:
@@ -49,17 +40,6 @@ def added_message(added: AddedFeed) -> pb.AddFeedReply:
 def choices_message(choices: Iterable[Any]) -> pb.AddFeedReply:
     """The feeds of a page with several, to choose from."""
     return pb.AddFeedReply(choices=[_plain(found) for found in choices])
-
-
-def decisions_message(page: DecisionPage) -> pb.DecisionPage:
-    """Decisions, with the values of their hints as JSON."""
-    plain = _plain(page)
-    for decision in plain["items"]:
-        known = {name: hint for name, hint in decision["hints"].items() if hint is not None}
-        for hint in known.values():
-            hint["value_json"] = _json(hint.pop("value"))
-        decision["hints"] = known
-    return pb.DecisionPage(**plain)
 
 
 def event_message(event: Event) -> pb.Event:
@@ -79,39 +59,6 @@ def events_message(page: EventPage) -> pb.EventPage:
     """Events in order."""
     items = [event_message(event) for event in page.items]
     return pb.EventPage(items=items, next=page.next, last_seq=page.last_seq)
-
-
-def fetch_message(fetch: FetchRecord) -> pb.Fetch:
-    """A fetch; headers in the order of the wire, duplicates kept."""
-    plain = _plain(fetch)
-    for field in ("request_headers", "response_headers"):
-        plain[field] = [{"name": name, "value": value} for name, value in plain[field]]
-    return pb.Fetch(**plain)
-
-
-def job_message(job: JobShape) -> pb.Job:
-    """A job; its progress is JSON text."""
-    plain = _plain(job)
-    progress = _json(plain.pop("progress"))
-    return pb.Job(**plain, progress_json=progress)
-
-
-def backfill_message(found: BackfillShape) -> pb.Backfill:
-    """The walk through an archive, with its job."""
-    plain = _plain(found) | {"job": None if found.job is None else job_message(found.job)}
-    return pb.Backfill(**plain)
-
-
-def jobs_message(page: JobPage) -> pb.JobPage:
-    """Jobs, newest first."""
-    return pb.JobPage(items=[job_message(one) for one in page.items], next=page.next)
-
-
-def simulation_message(found: SimulationShape) -> pb.Simulation:
-    """A simulation; its settings are JSON text."""
-    plain = _plain(found)
-    settings = _json(plain.pop("settings"))
-    return pb.Simulation(**plain, settings_json=settings)
 
 
 def canonical_message(found: CanonicalShape) -> pb.CanonicalizeReply:
@@ -142,22 +89,60 @@ def convert_checked(value: object, kind: type[T]) -> T:
         raise UsageError(str(problem)) from None
 
 
-def optional_field(request: Any, field: str) -> Any:  # noqa: ANN401  # whatever the field holds
-    """The value of a field; None when it is not set."""
-    return getattr(request, field) if request.HasField(field) else None
-
-
-def optional_instant(request: Any, field: str) -> datetime | None:  # noqa: ANN401  # any message
-    """The time in a field; None when it is not set."""
-    if not request.HasField(field):
+def optional_field(request: Any, name: str) -> Any:  # noqa: ANN401  # whatever the field holds
+    """The value of a field, a time as a datetime; None when it is not set."""
+    field = request.DESCRIPTOR.fields_by_name[name]
+    if field.has_presence and not request.HasField(name):
         return None
-    moment: Timestamp = getattr(request, field)
+    value = getattr(request, name)
+    return _instant(value, name) if isinstance(value, Timestamp) else value
+
+
+def _instant(moment: Timestamp, name: str) -> datetime:
     try:
         found: datetime = moment.ToDatetime(tzinfo=UTC)
     except (ValueError, OverflowError):
-        message = f"{field} is not a time between the years 1 and 9999"
+        message = f"{name} is not a time between the years 1 and 9999"
         raise UsageError(message) from None
     return found
+
+
+def _fit(plain: dict[str, Any], described: Any) -> dict[str, Any]:  # noqa: ANN401  # a descriptor
+    """The fields of a shape in the forms that the message gives them."""
+    for name, source, form in _forms(described):
+        if source in plain:
+            plain[name] = form(plain.pop(source))
+    return plain
+
+
+@cache
+def _forms(described: Any) -> tuple[tuple[str, str, Callable[[Any], Any]], ...]:  # noqa: ANN401
+    """Fields of a message that have another form than in the shape, or fields with such fields."""
+    return tuple(
+        (field.name, field.name.removesuffix("_json"), form)
+        for field in described.fields
+        if (form := _form(field)) is not None
+    )
+
+
+def _form(field: Any) -> Callable[[Any], Any] | None:  # noqa: ANN401
+    inner = field.message_type
+    if field.name.endswith("_json"):
+        return _json
+    if inner is pb.Header.DESCRIPTOR:
+        return lambda pairs: [{"name": name, "value": value} for name, value in pairs]
+    is_map = inner is not None and inner.GetOptions().map_entry
+    if is_map:
+        inner = inner.fields_by_name["value"].message_type
+    if inner is None or not _forms(inner):
+        return None
+    if is_map:
+        return lambda found: {
+            key: _fit(one, inner) for key, one in found.items() if one is not None
+        }
+    if field.is_repeated:
+        return lambda found: [_fit(one, inner) for one in found]
+    return lambda found: None if found is None else _fit(found, inner)
 
 
 def _plain(shape: msgspec.Struct) -> dict[str, Any]:
@@ -175,9 +160,7 @@ def _given(request: Any, names: Iterable[str]) -> dict[str, object]:  # noqa: AN
 
 
 def _value(request: Any, field: Any) -> object:  # noqa: ANN401
-    value = getattr(request, field.name)
+    value = optional_field(request, field.name)
     if field.name == "headers":
         return [(header.name, header.value) for header in value]
-    if field.is_repeated:
-        return list(value)
-    return value if not field.has_presence or request.HasField(field.name) else None
+    return list(value) if field.is_repeated else value

@@ -399,7 +399,7 @@ def test_a_fault_of_our_own_tells_nothing_of_itself(
         raise RuntimeError(message)
 
     async def story(_: Stage, visitor: Visitor) -> None:
-        monkeypatch.setattr("feedmill.engine.service.queries.health", explode)
+        monkeypatch.setattr("feedmill.engine.service.queries.require_feed", explode)
 
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await visitor.ask("Feeds/Health", id="x")
