@@ -11,10 +11,11 @@ from typing import Final
 import asyncpg
 from tests.support.consumer_journal import done_by
 from tools.chaos.diary import faults_of
-from tools.chaos.judge import Asked, Evidence, Ran
+from tools.chaos.judge import Asked, Evidence, Lost, Ran
 
 PRESS: Final = "press.log"
 DIARY: Final = "diary.log"
+WAITS: Final = "waits.log"
 JOURNALS: Final = "journals"
 TAP: Final = "tap"
 _HOST: Final = re.compile(r"127\.0\.3\.\d+")
@@ -88,17 +89,26 @@ async def evidence_of(
         unnumbered=unnumbered,
         read=_read_by(folder, readers, tap),
         faults=faults,
-        lost=[found for line in said if (found := _lost(line)) is not None],
-        refused=sum(_says(line, b"fenced") for line in said),
-        surprises=sum(b'"event": "surprised"' in line for line in said),
+        lost=[found for who, line in said if (found := _lost(who, line)) is not None],
+        waits=_waits(folder / WAITS),
+        refused=sum(_says(line, b"fenced") for _, line in said),
+        surprises=sum(b'"event": "surprised"' in line for _, line in said),
         late=late,
     )
 
 
-def _said(folder: Path) -> list[bytes]:
-    """Every line of every worker's log."""
+def _said(folder: Path) -> list[tuple[str, bytes]]:
+    """Every line of every worker's log, with the worker's name."""
     logs = sorted(folder.glob("worker*.log"))
-    return [line for path in logs for line in path.read_bytes().splitlines()]
+    return [(path.stem, line) for path in logs for line in path.read_bytes().splitlines()]
+
+
+def _waits(path: Path) -> dict[str, list[tuple[int, float]]]:
+    """By worker, how long it had waited for a processor at each look."""
+    looks: dict[str, list[tuple[int, float]]] = {}
+    for who, at, waited in (line.split() for line in path.read_text("ascii").splitlines()):
+        looks.setdefault(who, []).append((int(at), float(waited)))
+    return looks
 
 
 def _read_by(
@@ -137,14 +147,15 @@ def _next_of(decision: str | None) -> int | None:
     return None if decision is None else int(json.loads(decision)[_NEXT_POLL])
 
 
-def _lost(line: bytes) -> tuple[str, int] | None:
-    """The host and the moment, when a worker says that it lost a lease, or that it was fenced."""
+def _lost(worker: str, line: bytes) -> Lost | None:
+    """The lease that a worker says that it lost, or by which a commit of it was refused."""
     if b'"lease lost"' not in line and not _says(line, b"fenced"):
         return None
     told = json.loads(line)
     host = told.get("lane") or told["url"]
     at = datetime.fromisoformat(told["timestamp"])
-    return _HOST.findall(host)[0], int(at.timestamp() * 1_000_000)
+    feed = _number(told["url"]) if "url" in told else None
+    return Lost(_HOST.findall(host)[0], int(at.timestamp() * 1_000_000), worker, feed)
 
 
 def _says(line: bytes, name: bytes) -> bool:

@@ -18,6 +18,9 @@ from tools.chaos.plan import Plan
 
 _APART_US: Final = 250_000  # two clocks, and the moment between an event and its note
 _MICROS: Final = 1_000_000
+# Of the time before a lease was lost, what its worker must have been ready to run without a processor: on a machine
+# that gave it one, whoever loses a lease was slow itself.
+_STARVED: Final = 0.25
 
 
 class Asked(NamedTuple):
@@ -60,6 +63,15 @@ class Fault(NamedTuple):
     )
 
 
+class Lost(NamedTuple):
+    """A lease that a worker told that it lost; with the feed whose commit was refused for it."""
+
+    host: str
+    at: int
+    worker: str
+    feed: int | None = None
+
+
 class Evidence(NamedTuple):
     """Everything that is looked at."""
 
@@ -74,7 +86,10 @@ class Evidence(NamedTuple):
         str, Sequence[tuple[int, str]]
     ]  # by reader, number and id in the order of reading
     faults: Sequence[Fault]
-    lost: Sequence[tuple[str, int]]  # hosts whose lease a slow worker told that it lost, and when
+    lost: Sequence[Lost]
+    waits: Mapping[
+        str, Sequence[tuple[int, float]]
+    ]  # by worker, how long it was ready to run and did not, so far: at what time, and seconds
     refused: int  # commits that a worker was told came too late
     surprises: int  # faults of its own that a worker has told of
     late: int  # lanes that were due and that nobody had taken, in the end
@@ -156,8 +171,8 @@ def _runs_in_a_chain(evidence: Evidence, plan: Plan) -> Finding:
     loses the lease, that stands.
     """
     lost: dict[str, list[int]] = defaultdict(list)
-    for host, at in evidence.lost:
-        lost[host].append(at)
+    for one in _starved(evidence, plan):
+        lost[one.host].append(one.at)
     by_feed: dict[int, list[Ran]] = defaultdict(list)
     for run in sorted(evidence.ran, key=lambda run: run.scheduled_at):
         by_feed[run.feed].append(run)
@@ -185,21 +200,36 @@ def _runs_in_a_chain(evidence: Evidence, plan: Plan) -> Finding:
 
 
 def _answers_settled(evidence: Evidence, answers: Answers, plan: Plan) -> Finding:
-    """What was answered was committed, unless its worker was struck or the database away."""
+    """What was answered was committed, unless its worker was struck, starved or the database away.
+
+    A commit is refused when the lease is over, and a lease lasts for some time after any answer: a refusal
+    before that is a breach, however busy the machine.
+    """
+    starved = [one for one in _starved(evidence, plan) if one.feed is not None]
     breaches = [
         f"feed {run.feed}: a run at {run.fetched_at} without its own request"
         for run in answers.strays
     ]
     lease_us = int(plan.lease_sec * _MICROS)
     vain = [one for one in evidence.asked if one.feed >= 0 and one.number not in answers.run_of]
-    breaches += [
-        f"feed {one.feed}: what {one.worker} was answered at {one.ended_at} came to nothing"
-        for one in vain
-        if not _struck(evidence.faults, one.began_at, one.ended_at + lease_us, one.worker)
-    ]
+    covered_us = int(plan.covered_sec * _MICROS)
+    slow = 0
+    for one in vain:
+        if _struck(evidence.faults, one.began_at, one.ended_at + lease_us, one.worker):
+            continue
+        if any(
+            (late.worker, late.feed) == (one.worker, one.feed)
+            and one.ended_at + covered_us <= late.at <= one.ended_at + 4 * lease_us
+            for late in starved
+        ):
+            slow += 1
+            continue
+        breaches.append(
+            f"feed {one.feed}: what {one.worker} was answered at {one.ended_at} came to nothing"
+        )
     return Finding(
         "no answer lost but by a fault",
-        f"{len(evidence.asked):,} requests, {len(vain)} in vain",
+        f"{len(evidence.asked):,} requests, {len(vain)} in vain, {slow} by slowness",
         breaches,
     )
 
@@ -383,6 +413,27 @@ def _struck(faults: Iterable[Fault], since: int, until: int, who: str | None = N
         if fault.kind == "database"
         or (fault.kind in ("kill", "stop", "term") and who in (None, fault.who))
     )
+
+
+def _starved(evidence: Evidence, plan: Plan) -> list[Lost]:
+    """The leases that were lost by a worker which, measured, had no processor for much of the time before."""
+    lease_us = int(plan.lease_sec * _MICROS)
+    return [
+        one
+        for one in evidence.lost
+        if _waiting_share(evidence.waits.get(one.worker, ()), one.at - lease_us, one.at) >= _STARVED
+    ]
+
+
+def _waiting_share(waits: Sequence[tuple[int, float]], since: int, until: int) -> float:
+    """The part of a time in which a worker waited for a processor, by the looks at it around that time."""
+    times = [at for at, _ in waits]
+    first = max(bisect_right(times, since) - 1, 0)
+    last = min(bisect_right(times, until), len(waits) - 1)
+    if last <= first:
+        return 0.0
+    (began_at, before), (ended_at, after) = waits[first], waits[last]
+    return (after - before) * _MICROS / (ended_at - began_at)
 
 
 def _grouped(asked: Iterable[Asked]) -> dict[int, list[Asked]]:

@@ -20,7 +20,7 @@ from tests.support.consumer_journal import cursor_of
 from tests.support.servers import watchdog
 from tests.support.servers.free_port import free_port
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
-from tools.chaos.books import DIARY, JOURNALS, PRESS, TAP, PressLog
+from tools.chaos.books import DIARY, JOURNALS, PRESS, TAP, WAITS, PressLog
 from tools.chaos.diary import Diary, Moment
 from tools.chaos.plan import Plan
 
@@ -36,6 +36,7 @@ _COMMAND: Final = Path(sys.executable).with_name("feedmill")
 _LONGEST: Final = ("--for", "600")
 _AT_ONCE: Final = 100
 _LOOK_SEC: Final = 0.02
+_WAITS_EVERY_SEC: Final = 0.25
 
 
 class Drain(NamedTuple):
@@ -68,6 +69,7 @@ class Scene:
         self._press_port = 0
         self._hired = 0
         self._alive: dict[str, asyncio.subprocess.Process] = {}
+        self._looking: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Migrated, subscribed and published; nobody works yet."""
@@ -86,6 +88,7 @@ class Scene:
             await self.start("relay")
         for name in self.readers:
             await self.start(name)
+        self._looking = asyncio.create_task(self._note_waits())
         for _ in range(self.plan.workers):
             await self.hire()
 
@@ -233,6 +236,8 @@ class Scene:
 
     async def close(self) -> None:
         """End whoever is still there."""
+        if self._looking is not None:
+            self._looking.cancel()
         for name in list(self._alive):
             self._signal(name, signal.SIGCONT)
             self._signal(name, signal.SIGKILL)
@@ -250,6 +255,16 @@ class Scene:
         except TimeoutError:
             message = f"still waiting for: {what}"
             raise AssertionError(message) from None
+
+    async def _note_waits(self) -> None:
+        """Write down again and again how long each worker was ready to run and had no processor."""
+        with (self.folder / WAITS).open("a", encoding="ascii", buffering=1) as file:
+            while True:
+                at = Moment.now().wall_us
+                for name in self.workers:
+                    if (process := self._alive.get(name)) is not None:
+                        file.write(f"{name} {at} {_waited(process.pid)}\n")
+                await asyncio.sleep(_WAITS_EVERY_SEC)
 
     def _asked(self) -> int:
         self.press.follow()

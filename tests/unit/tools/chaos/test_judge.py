@@ -8,6 +8,7 @@ from tools.chaos.judge import (
     Evidence,
     Fault,
     Finding,
+    Lost,
     Ran,
     is_kept,
     judge,
@@ -91,6 +92,7 @@ def good() -> Evidence:
         read={"cursor": [(n, event) for n, event, *_ in log]},
         faults=[fault("stop", "worker3", 50, 61), fault("term", "worker1", 70, 70.3)],
         lost=[],
+        waits={},
         refused=2,
         surprises=0,
         late=0,
@@ -269,16 +271,53 @@ def test_a_run_may_move_when_its_worker_was_killed_in_between() -> None:
     assert breaches(moved._replace(faults=[*GOOD.faults, fault("kill", "worker1", 31)])) == []
 
 
-def test_a_run_may_move_when_its_worker_says_that_it_was_too_slow() -> None:
+STARVED = {"worker1": [(at * SEC, at * 0.5) for at in range(100)]}  # half of the time
+RUNNING = {"worker1": [(at * SEC, at * 0.1) for at in range(100)]}
+
+
+def test_a_run_may_move_when_its_worker_lost_the_lease_without_a_processor() -> None:
     moved = GOOD._replace(
         ran=[run for run in GOOD.ran if run.scheduled_at != 30 * SEC],
         asked=[one for one in GOOD.asked if one.number != 3],
         due={0: 49 * SEC, 1: 42 * SEC},
+        waits=STARVED,
+    )
+    lost = Lost(HOST, 38 * SEC, "worker1")
+
+    assert breaches(moved._replace(lost=[lost])) == []
+    assert breaches(moved._replace(lost=[lost._replace(host=OTHER)])) != []
+    assert breaches(moved._replace(lost=[lost._replace(at=29 * SEC)])) != []
+
+
+def test_a_lease_that_is_lost_by_a_worker_with_a_processor_excuses_nothing() -> None:
+    moved = GOOD._replace(
+        ran=[run for run in GOOD.ran if run.scheduled_at != 30 * SEC],
+        asked=[one for one in GOOD.asked if one.number != 3],
+        due={0: 49 * SEC, 1: 42 * SEC},
+        lost=[Lost(HOST, 38 * SEC, "worker1")],
     )
 
-    assert breaches(moved._replace(lost=[(HOST, 38 * SEC)])) == []
-    assert breaches(moved._replace(lost=[(OTHER, 38 * SEC)])) != []
-    assert breaches(moved._replace(lost=[(HOST, 29 * SEC)])) != []
+    assert breaches(moved._replace(waits=RUNNING)) != []
+    assert breaches(moved._replace(waits={})) != []
+    assert breaches(moved._replace(waits={"worker2": STARVED["worker1"]})) != []
+
+
+def test_an_answer_may_come_to_nothing_when_its_worker_was_refused_after_the_lease() -> None:
+    vain = GOOD._replace(asked=[*GOOD.asked, asked(7, 44.0)], waits=STARVED)
+    lost = Lost(HOST, 52 * SEC, "worker1", feed=0)
+
+    assert breaches(vain._replace(lost=[lost])) == []
+    assert breaches(vain._replace(lost=[lost], waits=RUNNING)) != []
+    assert breaches(vain._replace(lost=[lost._replace(feed=None)])) != []
+    assert breaches(vain._replace(lost=[lost._replace(feed=1)])) != []
+    assert breaches(vain._replace(lost=[lost._replace(worker="worker2")])) != []
+
+
+def test_a_refusal_within_the_time_that_a_lease_covers_is_a_breach() -> None:
+    vain = GOOD._replace(asked=[*GOOD.asked, asked(7, 44.0)], waits=STARVED)
+    early = Lost(HOST, int((44.1 + PLAN.covered_sec - 0.1) * SEC), "worker1", feed=0)
+
+    assert breaches(vain._replace(lost=[early])) != []
 
 
 def test_an_answer_may_get_lost_with_its_worker_or_the_database_and_with_nobody_else() -> None:
