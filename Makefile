@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test test-browser xss-check check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-mill bench-compare bench-fetcher bench-publisher bench-review bench-console bench-exports bench-screen bench-search fuzz soak mutations power-cuts memory-hour simulation doors-soak chaos bench-doors archive-check media-check bench-push import-check observe-check bench-figures proto dist lock sbom licences audit reproducible clean help
+.PHONY: run ingest-one-normalized test test-browser xss-check check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-mill bench-compare bench-fetcher bench-publisher bench-review bench-console bench-exports bench-screen bench-search fuzz soak models mutations power-cuts memory-hour simulation doors-soak chaos bench-doors archive-check media-check bench-push import-check observe-check bench-figures proto dist lock sbom licences audit reproducible clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -155,6 +155,9 @@ memory-hour: $(READY)  ## memory, descriptors and event-loop stalls of run and s
 
 simulation: $(READY)  ## a year of 200 feeds in virtual time with faults and crashes, each seed twice (SEEDS=3 FEEDS=200 DAYS=365)
 	$(BIN)/python tools/simulation.py --seeds $(or $(SEEDS),3) --feeds $(or $(FEEDS),200) --days $(or $(DAYS),365)
+
+models: $(READY)  ## random histories of a feed and of a hub, compared with models of them (RUNS=5000)
+	$(BIN)/python tools/models.py --runs $(or $(RUNS),5000)
 
 mutations: $(READY)  ## break ten promises in the source, and see whether a test notices each
 	$(BIN)/python tools/mutations.py
