@@ -59,10 +59,7 @@ class LoopbackWeb:
 
     async def __aenter__(self) -> Self:
         enter = self._stack.enter_async_context
-        # Each counts from the beginning of its own opening.
-        self._late_sec = -asyncio.get_running_loop().time()
         await enter(self._plain)
-        self._late_sec += asyncio.get_running_loop().time()
         await enter(self._secure)
         self._front = await asyncio.start_server(self._heard, self.address, 0)
         self.port = self._front.sockets[0].getsockname()[1]
@@ -104,12 +101,9 @@ class LoopbackWeb:
             Visit(
                 url=f"{scheme}://{_host(request)}{request.target}",
                 request=request,
-                at_sec=request.offset_sec + late_sec,
+                at_sec=request.offset_sec + publisher.opened_at - self._plain.opened_at,
             )
-            for scheme, publisher, late_sec in (
-                ("http", self._plain, 0.0),
-                ("https", self._secure, self._late_sec),
-            )
+            for scheme, publisher in (("http", self._plain), ("https", self._secure))
             for request in publisher.requests
         ]
         return sorted(heard, key=lambda visit: visit.at_sec)
@@ -182,4 +176,4 @@ async def _read(reader: asyncio.StreamReader) -> bytes:
 
 
 def _host(request: Request) -> str:
-    return (request.header("host") or "").rpartition(":")[0]
+    return (request.header("host") or "").partition(":")[0]

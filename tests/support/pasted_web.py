@@ -1,13 +1,32 @@
-"""A web of small sites for pasted addresses: names, schemes, redirects, platforms, broken and hostile hosts."""
+"""A web of small sites for pasted addresses, on loopback: names by a name server, http and https behind one port.
 
+Every name leads to one public address, which the guard judges as it does on the web; connections to it, at any port,
+are led to this web, as a router does. A host has no https when the certificate does not have its name.
+"""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Final
+
+import pycurl
+import pytest
+from msgspec.structs import replace
 from tests.support.feed_documents import numbered
-from tests.support.scripted_fetcher import ScriptedFetcher, said
+from tests.support.name_server import name_server
+from tests.support.waiting import HANG_GUARD_SEC
+from tools.loopback_web import LoopbackWeb
 
-from feedmill.engine.ports.fetcher import BodyRoom
-from feedmill.model.fetch import FetchPlan, Hop, RawResponse
+from feedmill.adapters.http.curl_handle import CurlHandle
+from feedmill.adapters.http.resolver import AsyncResolver
+from feedmill.canonicalise.urls import split_url
+from feedmill_demo.server.script import Answer, Fault, Request, document, hang_up, redirect
+from feedmill_demo.server.site import Site
 
-_HTML = (("Content-Type", "text/html"),)
-_RSS = (("Content-Type", "application/rss+xml"),)
+_PUBLIC: Final = "93.184.215.14"  # never dialled
+_SERVED_AT: Final = "127.0.0.1"
 _CHANNEL = "UCabcdefghijklmnopqrstuv"
 _VIDEOS = "https://www.youtube.com/feeds/videos.xml"
 
@@ -41,29 +60,19 @@ PLATFORM_FEEDS = (
 )  # fmt: skip
 
 
-class _Sites(ScriptedFetcher):
-    """What is not scripted on a host that is there answers 404."""
-
-    async def fetch(
-        self,
-        plan: FetchPlan,
-        *,
-        verify_tls: bool = True,
-        proxy: str | None = None,
-        room: BodyRoom | None = None,
-    ) -> RawResponse:
-        origin = "/".join(plan.url.split("/")[:3])
-        if plan.url not in self._answers and any(one.startswith(origin) for one in self._answers):
-            self.script(plan.url, said(plan.url, 404))
-        return await super().fetch(plan, verify_tls=verify_tls, proxy=proxy, room=room)
-
-
 class PastedWeb:
-    """A scripted web, by address."""
+    """Answers by address; what is not there answers 404 on a host that is."""
 
     def __init__(self) -> None:
-        self.fetcher = _Sites()
+        self.answers: dict[str, Answer] = {}
+        self.untrusted: set[str] = set()  # hosts that are not in the certificate
+        self.private: dict[str, str] = {}  # names that lead to an address that may not be dialled
         self._feeds = 0
+
+    @property
+    def hosts(self) -> set[str]:
+        named = {split_url(url).host for url in self.answers} | self.untrusted
+        return named | {name.removeprefix("www.") for name in named}
 
     def feed(self, *urls: str, self_url: str = "", entries: int = 3) -> None:
         """One feed at all of these addresses; other entries than every feed before."""
@@ -72,48 +81,79 @@ class PastedWeb:
         link = f'<atom:link rel="self" href="{self_url}"/>' if self_url else ""
         body = numbered(*numbers, extra=link)
         body = body.replace(b"<title>Paper<", f"<title>Feed {self._feeds}<".encode(), 1)
-        for url in urls:
-            self.fetcher.script(url, said(url, body=body, headers=_RSS))
+        self.answers |= dict.fromkeys(urls, document(body))
 
-    def page(
-        self, url: str, *links: str, body: str = "", head: str = "", status: int = 200
-    ) -> None:
-        """A page that declares these feeds, on a site without robots.txt."""
+    def page(self, url: str, *links: str, body: str = "", head: str = "") -> None:
+        """A page that declares these feeds."""
         declared = "".join(
             f'<link rel="alternate" type="application/rss+xml" href="{one}">' for one in links
         )
         html = f"<!doctype html><html><head>{declared}{head}</head><body>{body}</body></html>"
-        self.fetcher.script(url, said(url, status, html.encode(), _HTML))
-        self.site(url)
+        self.answers[url] = document(html.encode(), "text/html")
 
-    def site(self, url: str, robots: str = "") -> None:
-        """What is not there answers 404; robots.txt is there if it is given."""
-        origin = "/".join(url.split("/")[:3])
-        answer = said(f"{origin}/robots.txt", 200 if robots else 404, robots.encode())
-        self.fetcher.script(f"{origin}/robots.txt", answer)
+    def text(self, url: str, body: str, kind: str = "text/plain") -> None:
+        """Any other document, such as robots.txt."""
+        self.answers[url] = document(body.encode(), kind)
 
     def say(self, url: str, status: int) -> None:
         """A bare status."""
-        self.fetcher.script(url, said(url, status))
+        self.answers[url] = Answer(status=status)
 
     def redirect(self, url: str, to: str, status: int = 301) -> None:
-        """A redirect that is followed by the fetcher."""
+        self.answers[url] = redirect(to, status)
 
-        def answer(plan: FetchPlan) -> RawResponse:
-            there = self._answer_of(to, plan)
-            hop = Hop(url=url, status=status, location=to)
-            return RawResponse(
-                url=url, final_url=to, status=there.status, headers=there.headers, body=there.body,
-                wire_length=there.wire_length, hops=(hop,), error=there.error,
-            )  # fmt: skip
+    def hang_up(self, url: str, fault: Fault = "reset") -> None:
+        """The connection ends before the answer."""
+        self.answers[url] = hang_up(fault)
 
-        self.fetcher.script(url, answer)
+    @contextmanager
+    def served(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackWeb]:
+        """Serve it in a thread; fetchers of this process ask its name server and dial its port."""
+        sites = (_Sites("http", self.answers), _Sites("https", self.answers))
+        trusted = self.hosts - self.untrusted
+        web = LoopbackWeb(*sorted(trusted), sites=sites)
+        addresses = dict.fromkeys(self.hosts, _PUBLIC) | self.private
+        ready, over = threading.Event(), asyncio.Event()
+        loop = asyncio.new_event_loop()
 
-    def _answer_of(self, url: str, plan: FetchPlan) -> RawResponse:
-        answers = self.fetcher._answers.get(url)  # the web of this test
-        assert answers, url
-        first = answers[0]
-        return first if isinstance(first, RawResponse) else first(plan)
+        async def serve() -> None:
+            async with web, name_server(address_of=addresses.get) as names:
+                resolver = partial(AsyncResolver, servers=[names.address])
+                monkeypatch.setattr("feedmill.adapters.http.fetcher.AsyncResolver", resolver)
+                ready.set()
+                await over.wait()
+
+        thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+        thread.start()
+        assert ready.wait(HANG_GUARD_SEC)
+
+        class Routed(CurlHandle):
+            """Dials this web in place of the public address, if that was vetted."""
+
+            def _aim_at(self, addresses: tuple[str, ...], proxy: object) -> None:
+                assert (addresses, proxy) == ((_PUBLIC,), None)
+                self._change(pycurl.CONNECT_TO, [f"::{_SERVED_AT}:{web.port}"])
+
+            def _may_dial(self, address: str) -> bool:
+                return address == _SERVED_AT and super()._may_dial(_PUBLIC)
+
+        monkeypatch.setattr("feedmill.adapters.http.connection.CurlHandle", Routed)
+        try:
+            yield web
+        finally:
+            loop.call_soon_threadsafe(over.set)
+            thread.join(HANG_GUARD_SEC)
+            loop.close()
+
+
+class _Sites(Site):
+    """The answers of one scheme."""
+
+    def __init__(self, scheme: str, answers: dict[str, Answer]) -> None:
+        self._scheme, self._answers = scheme, answers
+
+    def answer(self, request: Request) -> Answer | None:
+        return self._answers.get(f"{self._scheme}://{request.header('host')}{request.target}")
 
 
 def pasted_web() -> PastedWeb:
@@ -151,24 +191,18 @@ def pasted_web() -> PastedWeb:
     for path in ("feed", "rss.xml", "atom.xml", "feed.xml", "index.xml", "rss"):
         web.page(f"https://spa.example/{path}", body="<div id=root></div>")
     web.page("https://closed.example/", "/feed")
-    web.site("https://closed.example/", "User-agent: *\nDisallow: /")
+    web.text("https://closed.example/robots.txt", "User-agent: *\nDisallow: /")
     web.feed("https://closed.example/feed")
     for name, status in (("login", 401), ("forbidden", 403), ("missing", 404), ("gone", 410),
                          ("down", 503), ("broken", 500), ("legal", 451)):  # fmt: skip
         web.say(f"https://status.example/{name}", status)
-    web.site("https://status.example/")
     web.page("https://evil.example/", "http://169.254.169.254/latest", "http://10.0.0.1/feed")
     web.redirect("https://evil.example/loop", "https://blog.example/feed", 302)
     opml = '<opml version="2.0"><body><outline text="One" xmlUrl="https://blog.example/feed"/></body></opml>'
-    web.fetcher.script(
-        "https://lists.example/feeds.opml",
-        said("https://lists.example/feeds.opml", body=opml.encode()),
-    )
-    jrd = b'{"links":[{"rel":"http://webfinger.net/rel/profile-page","href":"https://social.example/@ada"}]}'
+    web.text("https://lists.example/feeds.opml", opml, "text/x-opml")
+    jrd = '{"links":[{"rel":"http://webfinger.net/rel/profile-page","href":"https://social.example/@ada"}]}'
     finger = "https://social.example/.well-known/webfinger?resource=acct:ada@social.example"
-    web.fetcher.script(
-        finger, said(finger, body=jrd, headers=(("Content-Type", "application/jrd+json"),))
-    )
+    web.text(finger, jrd, "application/jrd+json")
     web.page("https://social.example/@ada", "/@ada.rss")
     for url in ("https://www.youtube.com/@ada", "https://www.youtube.com/@ada/videos"):
         web.page(url, body=f'<script>"externalId":"{_CHANNEL}"</script>')
@@ -194,4 +228,165 @@ def pasted_web() -> PastedWeb:
         web.page(page)
     for repo in ("releases", "commits", "tags"):
         web.feed(f"https://github.com/ada/quiet/{repo}.atom", entries=3 if repo == "commits" else 0)
+    _put_odd_sites(web)
+    _put_hostile_sites(web)
     return web
+
+
+def _put_odd_sites(web: PastedWeb) -> None:
+    """Sites that mean well: redirects, twins, formats, mirrors, tracking, comments, lists."""
+    web.feed(
+        "https://twin.example/feed",
+        "https://www.twin.example/rss",
+        self_url="http://www.twin.example/rss",
+    )
+    web.feed("https://plainself.example/feed", self_url="http://plainself.example/feed")
+    web.redirect("https://wp.example/feed", "https://wp.example/feed?doing_wp_cron=1763424000.1234")
+    web.feed("https://wp.example/feed?doing_wp_cron=1763424000.1234")
+    web.redirect(
+        "https://session.example/rss", "https://session.example/rss?PHPSESSID=0123456789abcdef", 302
+    )
+    web.feed("https://session.example/rss?PHPSESSID=0123456789abcdef")
+    web.redirect(
+        "https://pathsession.example/rss",
+        "https://pathsession.example/rss;jsessionid=0A1B2C3D",
+        302,
+    )
+    web.feed("https://pathsession.example/rss;jsessionid=0A1B2C3D")
+    web.redirect("https://lang.example/feed", "https://lang.example/feed?lang=en")
+    web.feed("https://lang.example/feed?lang=en")
+    web.redirect("https://slash.example/feed", "https://slash.example/feed/")
+    web.feed("https://slash.example/feed/")
+    web.redirect("http://hsts.example/", "https://hsts.example/", 307)
+    web.redirect("https://hsts.example/", "https://www.hsts.example/")
+    web.page("https://www.hsts.example/", "/index.xml")
+    web.feed("https://www.hsts.example/index.xml")
+    web.page("https://commented.example/", "/comments/feed/")
+    web.feed("https://commented.example/comments/feed/")
+    web.page("https://onlyempty.example/", "/feed")
+    web.feed("https://onlyempty.example/feed", entries=0)
+    web.page("https://emptyfirst.example/", "/releases.atom", "/news.xml")
+    web.feed("https://emptyfirst.example/releases.atom", entries=0)
+    web.feed("https://emptyfirst.example/news.xml")
+    web.feed(
+        "https://mirror.example/copy.xml",
+        "https://original.example/feed",
+        self_url="https://original.example/feed",
+    )
+    web.page("https://deep.example/a/b/c/post.html")
+    web.feed("https://deep.example/feed.json")
+    web.page("https://last.example/")
+    web.feed("https://last.example/rss/feed.xml")  # the last of the well-known paths
+    web.page(
+        "https://based.example/x/",
+        head='<base href="https://cdn-based.example/y/"><link rel="alternate" type="application/atom+xml" href="feed">',
+    )
+    web.feed("https://cdn-based.example/y/feed")
+    web.page("https://headered.example/")
+    web.answers["https://headered.example/"] = replace(
+        web.answers["https://headered.example/"],
+        headers=(
+            ("Content-Type", "text/html"),
+            ("Link", '</api/feed>; rel="alternate"; type="application/atom+xml"'),
+        ),
+    )
+    web.feed("https://headered.example/api/feed")
+    web.page("https://search.example/results", "/search?q=ada&format=rss", "/feed")
+    web.feed("https://search.example/search?q=ada&format=rss")
+    web.feed("https://search.example/feed")
+
+    web.feed("https://xn--bcher-kva.example/feed")
+    web.page("https://xn--bcher-kva.example/", "/feed")
+    web.feed("https://upper.example/Feed.XML")
+    web.page("https://upper.example/", "/Feed.XML")
+    web.feed("https://space.example/my%20feed.xml")
+    web.page("https://space.example/", "/my feed.xml")
+    # A handle whose host says that the account lives elsewhere, and one whose answer redirects.
+    finger = "https://{0}/.well-known/webfinger?resource=acct:{1}@{0}"
+    web.text(
+        finger.format("vanity.example", "bob"),
+        '{"links":[{"rel":"http://webfinger.net/rel/profile-page","href":"https://social.example/@ada"}]}',
+    )
+    web.redirect(
+        finger.format("alias.example", "ada"),
+        finger.format("social.example", "ada").replace("ada@social", "ada@alias"),
+    )
+    web.text(
+        finger.format("social.example", "ada").replace("ada@social", "ada@alias"),
+        '{"links":[{"rel":"http://webfinger.net/rel/profile-page","href":"https://social.example/@ada"}]}',
+    )
+    web.feed("https://direct.example/users/ada.atom")
+    web.text(
+        finger.format("direct.example", "ada"),
+        '{"links":[{"rel":"http://schemas.google.com/g/2010#updates-from","type":"application/atom+xml","href":"https://direct.example/users/ada.atom"}]}',
+    )
+    web.page("https://nofinger.example/@ada", "/@ada.rss")
+    web.feed("https://nofinger.example/@ada.rss")
+    opml = "".join(
+        f'<outline text="{n}" xmlUrl="{u}"/>'
+        for n, u in (
+            ("News", "https://several.example/news"),
+            ("Sport", "https://several.example/sport"),
+        )
+    )
+    web.text(
+        "https://lists.example/two.opml",
+        f'<opml version="2.0"><body>{opml}</body></opml>',
+        "text/xml",
+    )
+
+
+def _put_hostile_sites(web: PastedWeb) -> None:
+    """Sites that mislead, break or attack."""
+    finger = "https://{0}/.well-known/webfinger?resource=acct:{1}@{0}"
+    web.text(
+        finger.format("lies.example", "eve"),
+        '{"links":[{"rel":"http://webfinger.net/rel/profile-page","href":"http://169.254.169.254/latest/"}]}',
+    )
+    web.text(
+        finger.format("script.example", "eve"),
+        '{"links":[{"rel":"http://webfinger.net/rel/profile-page","href":"javascript:alert(1)"},{"rel":7},null]}',
+    )
+    web.text(finger.format("notjson.example", "eve"), "<html>no</html>")
+    web.text(
+        finger.format("otherfeed.example", "eve"),
+        '{"links":[{"type":"application/rss+xml","href":"https://blog.example/feed"}]}',
+    )
+    web.redirect("https://looping.example/feed", "https://looping.example/feed2", 302)
+    web.redirect("https://looping.example/feed2", "https://looping.example/feed", 302)
+    web.redirect("https://inward.example/feed", "http://10.1.2.3/feed", 302)
+    web.redirect("https://metadata.example/feed", "http://metadata.internal/feed", 302)
+    web.redirect("https://downgrade.example/feed", "http://downgrade.example/feed")
+    web.feed("http://downgrade.example/feed")
+    web.private["rebind.example"] = "10.0.0.7"
+    web.untrusted |= {"plain.example", "wrongname.example", "www.wrongname.example"}
+    web.feed("https://wrongname.example/feed")
+    web.hang_up("https://reset.example/feed")
+    web.hang_up("https://cut.example/feed", "cut")
+    web.page(
+        "https://catchall.example/", "/feed"
+    )  # a single-page site that declares a feed which is the page
+    for path in ("feed", "rss.xml", "atom.xml", "feed.xml", "index.xml", "rss"):
+        web.page(f"https://catchall.example/{path}", body="<div id=root></div>")
+    web.page("https://many.example/", *(f"/f{number}" for number in range(60)))
+    for number in range(60):
+        web.say(f"https://many.example/f{number}", 404)
+    web.page("https://lots.example/", *(f"/f{number}" for number in range(60)))
+    for number in range(60):
+        web.feed(f"https://lots.example/f{number}")
+    web.page("https://parked.example/feed", body="<h1>This domain is for sale</h1>")
+    web.text("https://sick.example/feed", "<rss><channel><title>broken", "application/rss+xml")
+    web.text("https://binary.example/feed", "\x00\x01PNG", "image/png")
+    web.answers["https://nothing200.example/feed"] = Answer()
+    web.page("https://stolen.example/", "https://blog.example/feed")
+    web.page("https://robots.example/")
+    web.text("https://robots.example/robots.txt", "User-agent: *\nDisallow: /feed\nDisallow: /rss")
+    web.feed("https://robots.example/feed")
+    web.feed("https://robots.example/atom.xml")
+    web.page("https://robots5.example/", "/feed")
+    web.say("https://robots5.example/robots.txt", 503)
+    web.feed("https://robots5.example/feed")
+    web.page("https://selfish.example/", "/feed")
+    web.feed("https://selfish.example/feed", self_url="http://169.254.169.254/feed")
+    web.page("https://thief.example/", "/feed")
+    web.feed("https://thief.example/feed", self_url="https://blog.example/feed")

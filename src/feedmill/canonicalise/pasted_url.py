@@ -5,21 +5,35 @@ cannot tell. Nothing behind the host is touched.
 """
 
 import re
+import unicodedata
 from html import unescape
 from html.entities import html5
+from urllib.parse import unquote
 
 from feedmill.canonicalise.urls import has_scheme, http_url
 
 _ENTITY = re.compile(r"&(#[0-9]{1,9}|#[xX][0-9A-Fa-f]{1,8}|[A-Za-z][A-Za-z0-9]{1,31});")
 _BREAKS = str.maketrans("", "", "\t\n\r")  # the URL parser drops them wherever they stand
-_PAIRS = {'"': '"', "'": "'", "<": ">", "(": ")"}
+_PAIRS = {'"': '"', "'": "'", "<": ">", "(": ")", "`": "`", "“": "”", "„": "“", "‘": "’", "«": "»"}
 _FEED_SCHEMES = r"(?:feed|rss|podcast|pcast|itpc):"
+# What stands before an address in a browser, a message or a list: `view-source:`, `URL:`, `feed:host/path`.
+_LABEL = re.compile(
+    rf"(?:view-source|url)\s*:\s*(?=\S)|{_FEED_SCHEMES}(?=[\w-]+\.[\w.-]+/)", re.IGNORECASE
+)
+_ENCODED = re.compile(r"https?%3a(?:%2f){2}", re.IGNORECASE)
+_WIDE = re.compile(
+    r"[a-zａ-ｚＡ-Ｚ]{3,7}[:：][/／]{2}", re.IGNORECASE
+)  # typed with an East Asian keyboard
+_AUTHORITY = re.compile(r"[^/?#]*(?://[^/?#]*)?")
+_OTHER_SCHEME = re.compile(r"\s*[a-z][a-z0-9+.-]*:\S", re.IGNORECASE)  # javascript:, mailto:, file:
+_IN_TEXT = re.compile(r"(?:[\s(<]|=[\"'])(https?://[^\s<>\"'“”«»`]+)", re.IGNORECASE)
 _WRAPPED = re.compile(rf"(?:{_FEED_SCHEMES}(?://)?)+(?=https?(?::|//))", re.IGNORECASE)
 _REPLACED = re.compile(rf"(?:{_FEED_SCHEMES})+(?=//)", re.IGNORECASE)
 # One round of a mangled protocol: letters (with a `(s)` that was meant literally, or with the
 # colon inside them: `ht:tps//`), and whatever stands between them and the host.
 _COLON_INSIDE = re.compile(r"([a-z]{1,5}):([a-z]{1,5})([/\\]{2}[\s:;=.,/\\]*)", re.IGNORECASE)
 _LETTERS = re.compile(r"([a-z]{2,7})(?:[(\[]([a-z])[)\]])?([\s:;=.,/\\]*)", re.IGNORECASE)
+_WWW_BEFORE = re.compile(r"www\.(?=https?(?::[/\\]|[/\\]{2}))", re.IGNORECASE)
 _LEADING_JUNK = " /\\.,:;<>\"'(["
 _MISPLACED_WWW = re.compile(r"www(?:\.[/\\]+|[/\\]+(?=[^/\\?#]*\.))", re.IGNORECASE)
 _DOTTED_HOST = re.compile(r"[^/\\?#:]*\.")
@@ -34,10 +48,21 @@ def resolve_url(text: str, base: str | None = None) -> str | None:
     information is kept here (it may be needed to fetch) and dropped by every policy (D4).
     """
     address = _unwrapped(decode_entities(text).translate(_BREAKS).strip())
+    if base is None:
+        address = _pasted(address)
     address = repair_protocol(convert_feed_scheme(address))
     if base is None or has_scheme(address):  # `host:8080/feed` reads like a scheme as well
         address = add_missing_protocol(address)
-    return http_url(address, base)
+    url = http_url(address, base)
+    return _only_url(text) if url is None and base is None else url
+
+
+def without_end_of_sentence(text: str) -> str:
+    """The address without the punctuation that was copied with it; as it was when there is none."""
+    bare = text.strip().rstrip(".,;:!'\"”»’…>]*")
+    if bare.endswith(")") and bare.count(")") > bare.count("("):
+        bare = bare[:-1]
+    return bare
 
 
 def decode_entities(text: str) -> str:
@@ -79,7 +104,7 @@ def add_missing_protocol(text: str, scheme: str = "https") -> str:
     Credible is a name with a dot, `localhost` or an IP address; `path/to/feed` and `/feed` stay
     relative, `mailto:name` stays what it is.
     """
-    bare = text.removeprefix("//")
+    bare = text.removeprefix(":").removeprefix("//")
     host = _HOST.match(bare)
     if host is None or not _is_credible(host[1]):
         return text
@@ -91,6 +116,24 @@ def _decoded(entity: re.Match[str]) -> str:
     if entity[1].startswith("#"):
         return unescape(entity[0])
     return html5.get(f"{entity[1]};", entity[0])
+
+
+def _pasted(text: str) -> str:
+    """The address without what people and programs put before it or into it so that it is no link."""
+    text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
+    if _ENCODED.match(text):
+        text = unquote(text)
+    if wide := _WIDE.match(text):
+        text = unicodedata.normalize("NFKC", wide[0]) + text[wide.end() :]
+    authority = _AUTHORITY.match(text)
+    end = 0 if authority is None else authority.end()
+    return text[:end].replace("[.]", ".") + text[end:]  # how security people disarm a link
+
+
+def _only_url(text: str) -> str | None:
+    """The one address in a longer text, such as `Title https://…` of a share button; None for several."""
+    found = [] if _OTHER_SCHEME.match(text) else _IN_TEXT.findall(text)
+    return http_url(without_end_of_sentence(found[0])) if len(found) == 1 else None
 
 
 def _unwrapped(text: str) -> str:
@@ -123,6 +166,8 @@ def _protocols(text: str) -> tuple[str | None, int]:
 
 def _protocol_at(text: str, position: int) -> tuple[str, str, int] | None:
     """Scheme, separators and the position behind them, when letters meant as http(s) stand here."""
+    if www := _WWW_BEFORE.match(text, position):
+        position = www.end()
     for pattern, spellings in ((_COLON_INSIDE, _EXACT), (_LETTERS, _SLIPS)):
         if match := pattern.match(text, position):
             letters = (match[1] + (match[2] or "")).lower()

@@ -9,7 +9,11 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.pasted_url import convert_feed_scheme, resolve_url
+from feedmill.canonicalise.pasted_url import (
+    convert_feed_scheme,
+    resolve_url,
+    without_end_of_sentence,
+)
 from feedmill.canonicalise.urls import (
     HttpUrl,
     drop_params,
@@ -59,6 +63,11 @@ def starting_urls(address: str, rewrites: Sequence[Rewrite]) -> list[tuple[str, 
     starts[url] = "input"
     if url.startswith("https:") and not _names_protocol(address.strip()):
         starts[other_scheme(url)] = "input"
+    bare = resolve_url(without_end_of_sentence(address))
+    if bare is not None and not hides_ipv4(
+        address, bare
+    ):  # only where the address as written is none
+        starts.setdefault(strip_userinfo_and_fragment(bare), "input")
     return list(starts.items())
 
 

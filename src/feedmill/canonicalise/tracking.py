@@ -38,13 +38,17 @@ def adds_only_tracking(before: str, after: str) -> bool:
     if one is None or other is None:
         return False
     plain, tagged = split_url(one), split_url(other)
+    # Servlets put the visit behind the path: /feed;jsessionid=0A1B
+    path, _, visit = tagged.path.partition(";")
+    ours = tagged.path if plain.path != path else path
     if (plain.scheme, plain.host, plain.port, plain.path) != (
-        tagged.scheme, tagged.host, tagged.port, tagged.path,
+        tagged.scheme, tagged.host, tagged.port, ours,
     ):  # fmt: skip
         return False
     kept = plain.query.split("&") if plain.query else []
     pieces = tagged.query.split("&") if tagged.query else []
     added = [piece for piece in pieces if piece not in kept]
+    added += visit.split(";") if ours != tagged.path else []
     listed = tracking_list((*FEED_PARAMS, *_SESSION_PARAMS))
     return (
         bool(added)

@@ -27,6 +27,8 @@ _PLAIN = re.compile(
     rf"(?:/(?:(?:[{_KEPT}]|%(?!2[Ee]))[{_KEPT}.%]*+)?+)++"
     rf"(?:\?[{_KEPT}.%/?]*+)?+(?:#[{_KEPT}.%/?]*+)?+"
 )
+_SEPARATORS = re.compile(r"[/\\]+")
+_QUERY = re.compile(r"[?#]")
 _IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
 _REPEATED_SLASHES = re.compile(r"//+")
 # An escape behind a stray `%` is left alone: decoding `%2%65` to `%2e` would make a new escape,
@@ -117,7 +119,12 @@ def hides_ipv4(text: str, href: str) -> bool:
     WHATWG reads octal, hexadecimal and short forms; a person reads another address.
     """
     host = split_url(href).host
-    return _IPV4.fullmatch(host) is not None and host not in text
+    if _IPV4.fullmatch(host) is None:
+        return False
+    # The host is in the first part with a digit; what stands before an @ is none.
+    parts = (part.rpartition("@")[2] for part in _SEPARATORS.split(_QUERY.split(text, 1)[0]))
+    written = next((part for part in parts if any(map(str.isdigit, part))), "")
+    return re.search(rf"(?<![\d.]){re.escape(host)}(?!\.?\d)", written) is None
 
 
 def join_url(url: HttpUrl) -> str:

@@ -74,7 +74,7 @@ class Publisher:
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        self._opened_at = self._loop.time()
+        self.opened_at = self._loop.time()
         sockets, self.port = listening_sockets(self.addresses, self.port)
         self._tasks = await asyncio.TaskGroup().__aenter__()
         for sock in sockets:
@@ -193,7 +193,7 @@ class Publisher:
         self._tasks.create_task(answering)
 
     def _offset(self) -> float:
-        return self._loop.time() - self._opened_at
+        return self._loop.time() - self.opened_at
 
     async def _until(self, condition: Callable[[], bool], within_sec: float) -> None:
         async with asyncio.timeout(within_sec):

@@ -2,7 +2,11 @@
 
 import pytest
 
-from feedmill.canonicalise.pasted_url import decode_entities, resolve_url
+from feedmill.canonicalise.pasted_url import (
+    decode_entities,
+    resolve_url,
+    without_end_of_sentence,
+)
 
 BASE = "https://e.example/blog/feed.xml"
 
@@ -23,6 +27,22 @@ BASE = "https://e.example/blog/feed.xml"
         pytest.param("https://u:p@e.example/#f", "https://u:p@e.example/#f", id="kept to fetch"),
         pytest.param("https://e.example:443", "https://e.example/", id="serialised"),
         pytest.param("e.example:81/a", "https://e.example:81/a", id="bare with a port"),
+        pytest.param("://e.example/a", "https://e.example/a", id="the letters were not copied"),
+        pytest.param("hxxps://e[.]example/a[.]b", "https://e.example/a[.]b", id="disarmed link"),
+        pytest.param("view-source:https://e.example/", "https://e.example/", id="view-source"),
+        pytest.param("URL: https://e.example/", "https://e.example/", id="label"),
+        pytest.param("feed:e.example/a", "https://e.example/a", id="feed scheme without slashes"),
+        pytest.param("https%3A%2F%2Fe.example%2Fa%3Fb", "https://e.example/a?b", id="encoded"),
+        pytest.param(
+            "ｈｔｔｐｓ：／／e.example/？", "https://e.example/%EF%BC%9F", id="wide letters"
+        ),
+        pytest.param("“https://e.example/”", "https://e.example/", id="typographic quotes"),
+        pytest.param("`e.example`", "https://e.example/", id="code marks"),
+        pytest.param("https://www.https://e.example/", "https://e.example/", id="www before https"),
+        pytest.param("www.http.example/a", "https://www.http.example/a", id="a host called http"),
+        pytest.param("A post https://e.example/a.", "https://e.example/a", id="title and address"),
+        pytest.param("[A](https://e.example/a)", "https://e.example/a", id="Markdown"),
+        pytest.param('<a href="https://e.example/a">', "https://e.example/a", id="HTML"),
     ],
 )
 def test_an_address_is_understood_as_it_was_meant(text: str, expected: str) -> None:
@@ -49,6 +69,8 @@ def test_an_address_is_understood_as_it_was_meant(text: str, expected: str) -> N
         pytest.param("not a url at all :::", id="prose"),
         pytest.param("feed:e.example", id="neither wrapped nor with slashes"),
         pytest.param("https://e.example:port/", id="no port"),
+        pytest.param("a https://e.example/ b https://f.example/", id="two addresses"),
+        pytest.param("javascript:x='https://e.example/'", id="a script with an address"),
         pytest.param("\ud800.example", id="no text"),
     ],
 )
@@ -104,3 +126,16 @@ def test_a_protocol_that_was_pasted_as_a_host_is_a_protocol(outer: str, inner: s
 def test_a_host_that_is_called_http_stays_one() -> None:
     assert resolve_url("http://http/feed") == "http://http/feed"
     assert resolve_url("http://http.example/feed") == "http://http.example/feed"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("https://e.example/a,", "https://e.example/a", id="comma"),
+        pytest.param("https://e.example/a).", "https://e.example/a", id="bracket and full stop"),
+        pytest.param("https://e.example/a_(b)", "https://e.example/a_(b)", id="its own bracket"),
+        pytest.param("https://e.example/a", "https://e.example/a", id="none"),
+    ],
+)
+def test_punctuation_copied_with_an_address_is_cut_off(text: str, expected: str) -> None:
+    assert without_end_of_sentence(text) == expected

@@ -6,6 +6,7 @@ from feedmill.canonicalise.rewrites import (
     blogger,
     feedburner,
     rewritten_url,
+    starting_urls,
     wordpress_candidates,
 )
 
@@ -122,3 +123,21 @@ def test_a_wordpress_candidate_keeps_the_other_parameters_and_no_credential() ->
 )
 def test_what_is_no_wordpress_feed_has_no_candidates(url: str) -> None:
     assert wordpress_candidates(url) == ()
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        pytest.param(
+            "https://e.example/a,", ["https://e.example/a,", "https://e.example/a"], id="end"
+        ),
+        pytest.param(
+            "http://010.0.0.1,", ["http://010.0.0.1,/"], id="never an address in disguise"
+        ),
+        pytest.param("https://e.example/a", ["https://e.example/a"], id="none"),
+    ],
+)
+def test_an_address_without_its_full_stop_is_asked_second(
+    address: str, expected: list[str]
+) -> None:
+    assert [url for url, _ in starting_urls(address, ())] == expected

@@ -58,3 +58,19 @@ def test_what_is_no_address_has_no_tracking_added() -> None:
     assert not adds_only_tracking("nonsense", "https://example.com/?utm_source=x")
     assert not adds_only_tracking("https://example.com/feed", "https://example.com/other?utm_a=1")
     assert adds_only_tracking("https://example.com/?a=1", "https://example.com/?a=1&utm_a=1")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param("/a", "/a;jsessionid=1", True, id="a visit behind the path"),
+        pytest.param("/a?b=1", "/a;jsessionid=1?b=1", True, id="beside a query"),
+        pytest.param("/a", "/a;jsessionid=1?b=1", False, id="with a new query"),
+        pytest.param("/a", "/a;v=2", False, id="another path parameter"),
+        pytest.param("/a;jsessionid=1", "/a;jsessionid=2", False, id="another visit"),
+    ],
+)
+def test_a_session_behind_the_path_is_tracking(before: str, after: str, *, expected: bool) -> None:
+    site = "https://e.example"
+
+    assert adds_only_tracking(f"{site}{before}", f"{site}{after}") is expected

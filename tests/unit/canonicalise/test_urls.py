@@ -5,6 +5,7 @@ import pytest
 from feedmill.canonicalise.urls import (
     HttpUrl,
     has_scheme,
+    hides_ipv4,
     http_url,
     is_plain,
     join_url,
@@ -163,3 +164,26 @@ def test_the_parts_of_a_url_make_up_the_url(href: str) -> None:
 )
 def test_most_urls_are_plain_to_see(text: str, expected: bool) -> None:
     assert is_plain(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("http://8.0.0.1/", False, id="as it is"),
+        pytest.param("https://a1:b2@8.0.0.1:81/", False, id="with credentials and a port"),
+        pytest.param("http://https://8.0.0.1/", False, id="behind a mangled protocol"),
+        pytest.param("http://8.0.0.1./", False, id="with a final dot"),
+        pytest.param("http://010.0.0.1/", True, id="octal"),
+        pytest.param("http://8.1/", True, id="short"),
+        pytest.param("http://8.0.0.1@010.0.0.1/", True, id="only its user is written so"),
+        pytest.param("http://010.0.0.1/8.0.0.1", True, id="only its path is written so"),
+        pytest.param("http://010.0.0.1?8.0.0.1", True, id="only its query is written so"),
+        pytest.param("http://010.0.0.1#@8.0.0.1", True, id="only its fragment is written so"),
+    ],
+)
+def test_an_ipv4_address_in_another_spelling_is_hidden(text: str, *, expected: bool) -> None:
+    assert hides_ipv4(text, "http://8.0.0.1/") is expected
+
+
+def test_a_name_is_no_hidden_ipv4_address() -> None:
+    assert not hides_ipv4("e.example", "https://e.example/")

@@ -36,10 +36,19 @@ _WORDS: Final = {
     ),
     "truncated": ("broke off in the middle of its answer", _LATER),
     "legally-unavailable": ("may not be served here, for legal reasons", AS_IS),
-    "private-address": (
-        "leads to a private address, which is not fetched",
-        "to allow its network: the setting fetch.allow_cidrs",
+    **dict.fromkeys(
+        ("private-address", "local-name", "dotless-name"),
+        (
+            "leads to a private address, which is not fetched",
+            "to allow its network: the setting fetch.allow_cidrs",
+        ),
     ),
+    "redirect-loop": ("redirects in a circle", _LATER),
+    "downgrade": (
+        "redirects from https to http, which is not followed",
+        "give the address with http:// if you trust it",
+    ),
+    "empty-body": ("answers with nothing", _LATER),
     "not-found": ("does not exist", f"check the spelling, or give the site's address; {AS_IS}"),
     "gone": ("was removed for good", "give the site's address: it may have another feed"),
 }

@@ -25,7 +25,7 @@ from feedmill.engine.subscribe.other_formats import find_other_format
 from feedmill.engine.subscribe.probe import Prober, ProbeResult, document_of
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.engine.subscribe.same_feed import continues_feed, prove_same
-from feedmill.errors import UsageError
+from feedmill.errors import NoFeedError, UsageError
 from feedmill.fetch.guard import printable_url
 from feedmill.model.base import Value
 from feedmill.model.canonical import (
@@ -126,7 +126,7 @@ class AddressResolver:
             return found
         result = self._answer(found)
         if result is None or not _is_page(result):
-            raise no_feed_error(self._url, found)
+            raise self._no_feed(found)
         listed = self._listed(result)
         if listed:
             return await self._taken(Found(feeds=listed, reason="declared"))
@@ -142,13 +142,13 @@ class AddressResolver:
             return self._looked(found)
         result = self._answer(first)
         if result is None or result.response is None:
-            raise no_feed_error(self._url, first)
+            raise self._no_feed(first)
         listed = self._listed(result)
         if listed:
             return self._looked(Found(feeds=listed, reason="declared", asked=first.asked))
         found = await self._found_on(result, "all")
         if not found.feeds and not _is_page(result):
-            raise no_feed_error(self._url, first)
+            raise self._no_feed(first)
         return self._looked(replace(found, asked=(*first.asked, *found.asked)))
 
     def _looked(self, found: Found) -> Discovered:
@@ -331,6 +331,13 @@ class AddressResolver:
 
     def _first_feed(self) -> ProbeResult | None:
         return None if self._feed_url is None else self._prober.results[self._feed_url]
+
+    def _no_feed(self, found: NotCanonical) -> NoFeedError:
+        """The error about the address that was given, or about its http twin if that answered otherwise."""
+        verdicts = {one.url: one.verdict for one in found.asked}
+        if found.first is None or verdicts.get(self._url) == found.reason:
+            return no_feed_error(self._url, found)
+        return no_feed_error(found.first.url, found)
 
     def _answer(self, found: NotCanonical) -> ProbeResult | None:
         return None if found.first is None else self._prober.results.get(found.first.url)

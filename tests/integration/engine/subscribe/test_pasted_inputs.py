@@ -1,78 +1,54 @@
-"""What people paste, end to end: the feed that comes of it, the requests it costs, the first line printed."""
+"""What people paste, end to end: the feed that comes of it, the requests it costs, the first line printed.
 
-import asyncio
+`feedmill add` with its real fetcher: names from a name server, TCP, TLS with server names, real redirects. The
+requests are those that the servers saw.
+"""
+
 import re
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
-from msgspec.structs import replace
-from tests.support.engine_harness import PLAIN
+from tests.support.command_line import Mill
 from tests.support.pasted_web import pasted_web
-
-from feedmill.app.services import open_services
-from feedmill.engine.run.services import Services
-from feedmill.engine.service.subscriptions import open_subscriber
-from feedmill.engine.subscribe.add_feed import Subscribed
-from feedmill.engine.subscribe.subscriber import CountedFetcher, FeedChoices
-from feedmill.errors import FeedmillError
-from feedmill.interfaces.cli.subscribe_addresses import (
-    AddAnswer,
-    RejectedAddress,
-    print_answers,
-)
+from tools.loopback_web import LoopbackWeb
 
 TABLE = Path(__file__).with_name("pasted_inputs.txt")
 ROWS = [line.split(" | ") for line in TABLE.read_text("utf-8").splitlines() if line]
-PUBLIC = replace(PLAIN, fetch=replace(PLAIN.fetch, allow_cidrs=()))  # the guard as it is by default
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+_COUNTED = re.compile(r"\((\d+) requests?\)")
 
 
-def test_every_pasted_input_leads_where_the_table_says(capsys: pytest.CaptureFixture[str]) -> None:
-    async def story() -> list[list[str]]:
-        async with open_services(PUBLIC, memory=True) as services:
-            web = pasted_web()
-            return [
-                await pasted(row[0], services._replace(fetcher=web.fetcher), capsys) for row in ROWS
-            ]
+def test_every_pasted_input_leads_where_the_table_says(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mill.setenv(FEEDMILL_EGRESS_ALLOW_CIDRS="", FEEDMILL_FETCH_RETRY_WAIT_MS="1")
+    with pasted_web().served(monkeypatch) as web:
+        mill.setenv(FEEDMILL_FETCH_CA_FILE=web.fetching().ca_file or "")
+        seen = [_pasted(row[0], number, mill, web) for number, row in enumerate(ROWS)]
 
-    assert len(ROWS) >= 150
-    assert asyncio.run(story()) == ROWS
+    assert len(ROWS) >= 250
+    assert seen == ROWS
 
 
-async def pasted(address: str, services: Services, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def _pasted(address: str, number: int, mill: Mill, web: LoopbackWeb) -> list[str]:
     """One row: the input, the feed or the reason, the requests, the first line."""
-    counted = CountedFetcher(services.fetcher)
-    answer: AddAnswer
-    try:
-        subscriber = open_subscriber(services._replace(fetcher=counted))
-        answer = await subscriber.subscribe(_written(address))
-    except FeedmillError as problem:
-        answer = RejectedAddress(address, problem)
-    with click.Context(click.Command("add")):
-        print_answers([answer])
-    printed = capsys.readouterr()
-    line = _ID.sub("ID", (printed.out or printed.err).splitlines()[0])
-    await _forget(services)
-    return [address, " ".join(_outcome(answer)), str(counted.requests), line]
+    before = len(web.visits)
+    mill.setenv(FEEDMILL_HOME=str(mill.folder / str(number)))
+    written = address.replace("\\n", "\n").replace("\\t", "\t")
+    said = mill("add", written)
+    requests = len(web.visits) - before
+    first = (said.text or said.err).splitlines()[0]
+    if said.status == 0:
+        outcome = first.rpartition("  ")[2]
+        handshakes = int(outcome.startswith("http:"))  # that failed: its host has no https
+        assert [int(count) for count in _COUNTED.findall(said.text)] == [requests + handshakes]
+    else:
+        told = mill("add", written, "--json")
+        shape = told.json if told.out else {"error": told.error}
+        outcome = f"refused: {shape['error']['code']}" if "error" in shape else _choices(shape)
+    return [address, outcome, str(requests), _ID.sub("ID", first)]
 
 
-def _written(address: str) -> str:
-    """The input; a table has no line ends."""
-    return address.replace("\\n", "\n").replace("\\t", "\t")
-
-
-def _outcome(answer: AddAnswer) -> Iterator[str]:
-    match answer:
-        case Subscribed(feed=feed):
-            yield feed.url
-        case FeedChoices(feeds=feeds):
-            yield f"choices: {len(feeds)}"
-        case RejectedAddress(problem=problem):
-            yield f"refused: {problem.reason}"
-
-
-async def _forget(services: Services) -> None:
-    for feed in (await services.store.feeds(limit=10)).items:
-        await services.store.remove_feed(feed.id)
+def _choices(shape: dict[str, Any]) -> str:
+    return f"choices: {len(shape['choices'])}"
