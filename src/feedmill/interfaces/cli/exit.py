@@ -35,8 +35,25 @@ def exit_with_error(
         error = {"code": code, "message": message, "hint": hint or None}
         click.echo(json.dumps({"error": error}), err=True)
     else:
-        click.echo(f"feedmill: {message}" + (f"\n  {hint}" if hint else ""), err=True)
+        text = f"feedmill: {message}" + (f"\n  {hint}" if hint else "")
+        click.echo("\n".join(map(_fitted, text.split("\n"))), err=True)
     sys.exit(status)
+
+
+def _fitted(line: str) -> str:
+    """The line for standard error; a terminal gets it wrapped at words, no address is cut."""
+    if not sys.stderr.isatty():
+        return line
+    from shutil import get_terminal_size  # noqa: PLC0415  # only on a terminal
+    from textwrap import fill  # noqa: PLC0415
+
+    return fill(
+        line,
+        max(get_terminal_size().columns, 20),
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def exit_interrupted(words: str = "interrupted", *, as_json: bool | None = None) -> NoReturn:

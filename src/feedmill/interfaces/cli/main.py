@@ -237,7 +237,7 @@ def cli(
       feedmill demo
       feedmill add https://example.com/feed && feedmill sync
       feedmill entries --json --limit 10
-      curl -s https://example.com/feed | feedmill parse - --url https://example.com/feed
+      curl -s "$URL" | feedmill parse - --url "$URL"
     """
     ctx.obj = {"home": home, "config": config, "verbose": verbose, "log_json": log_json}
 

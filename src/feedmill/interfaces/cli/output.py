@@ -20,6 +20,7 @@ from feedmill.interfaces.cli.options import list_request
 
 _NARROW: Final = 24  # columns up to here are shown whole on a terminal
 _LEAST: Final = 12  # columns that a text needs at least
+_BEGIN, _END = "\x01", "\x02"
 
 
 class ProgressStep(Protocol):
@@ -39,6 +40,14 @@ def shorten(text: str, width: int) -> str:
     """One line of at most `width` characters, safe to print: no control characters survive."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: width * 4]).split())
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def pad_text(text: str, width: int) -> str:
+    """The text with spaces behind it, so many that the next column begins at its place: Chinese is twice as wide."""
+    from unicodedata import east_asian_width  # noqa: PLC0415  # most texts are ASCII
+
+    wide = 0 if text.isascii() else sum(east_asian_width(one) in "WF" for one in text)
+    return text + " " * (width - len(text) - wide)
 
 
 def format_duration(wait: timedelta) -> str:
@@ -118,8 +127,8 @@ def show_list(
 def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wrap: bool = False) -> None:
     """A table: fitted to a terminal by rich, tab-separated in a pipe.
 
-    What is too long is cut, or with `wrap` goes on in the next line. A terminal is shown no column that is empty, and
-    one line per cell where it is too narrow for a table.
+    What is too long is cut, or with `wrap` goes on in the next line. A terminal is shown no column that is empty or
+    repeats another, and one line per cell where it is too narrow for a table.
     """
     if not sys.stdout.isatty():
         if list_request().has_header:
@@ -127,7 +136,11 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wrap: bool
         for row in rows:
             click.echo("\t".join(shorten(cell, 400) for cell in row))
         return
-    filled = [place for place in range(len(head)) if not rows or any(row[place] for row in rows)]
+    filled = [
+        place
+        for place in range(len(head))
+        if head[place] not in head[:place] and (not rows or any(row[place] for row in rows))
+    ]
     head, rows = (
         [head[place] for place in filled],
         [[row[place] for place in filled] for row in rows],
@@ -193,6 +206,22 @@ def show_line(
         click.echo(" " * hang + line)
 
 
+def show_text(text: str, *, first: str = "  ", fg: str | None = None) -> None:
+    """Text behind an indent; a terminal gets it wrapped at words. What `emphasised` returned stands out."""
+    lines = [text]
+    if sys.stdout.isatty():
+        lines = wrap_text(text, shutil.get_terminal_size().columns - 2) or [""]
+    begin, end = style_text(_END, bold=True, fg=fg).split(_END)
+    for number, line in enumerate(lines):
+        shown = line.replace(_BEGIN, begin).replace(_END, end)
+        click.echo(("  " if number else first) + shown)
+
+
+def emphasised(text: str) -> str:
+    """The text between two marks that `show_text` makes colours of; no printable text has them."""
+    return f"{_BEGIN}{text}{_END}"
+
+
 def wrap_text(text: str, width: int) -> list[str]:
     """Lines of at most `width` characters; an address is never cut."""
     from textwrap import wrap  # noqa: PLC0415  # only on a terminal
@@ -248,4 +277,6 @@ def _plain(value: object) -> str:
         return ", ".join(map(_plain, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4f}".rstrip("0").rstrip(".")
     return str(value)

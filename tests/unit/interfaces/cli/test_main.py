@@ -33,3 +33,18 @@ def test_every_module_of_the_commands_folder_is_a_command() -> None:
 
 def test_no_room_of_commands_is_crowded() -> None:
     assert max(len(names) for _, names in ROOMS.values()) <= 20
+
+
+def _long_help_lines(command: click.Command, name: str, parent: click.Context | None) -> list[str]:
+    context = click.Context(command, info_name=name, parent=parent, terminal_width=80)
+    found = [line for line in command.get_help(context).splitlines() if len(line) > 80]
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            below = command.get_command(context, each)
+            assert below is not None
+            found += _long_help_lines(below, each, context)
+    return found
+
+
+def test_every_help_page_fits_into_eighty_columns() -> None:
+    assert _long_help_lines(cli, "feedmill", None) == []

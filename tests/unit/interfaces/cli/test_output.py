@@ -5,13 +5,17 @@ from datetime import timedelta
 
 import pytest
 
+from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.output import (
+    emphasised,
     format_count,
     format_duration,
+    pad_text,
     shorten,
     show_facts,
     show_line,
     show_table,
+    show_text,
 )
 
 
@@ -47,7 +51,7 @@ def test_facts_that_are_empty_are_left_out_and_lists_have_no_brackets(
             "tags": ("x", "y"),
             "authors": ({"name": "Ann", "email": None},),
             "paused": False,
-            "schedule": {"interval_sec": 900},
+            "schedule": {"interval_sec": 900, "ewma_sec": 2.463913791037023, "rate": 1.0},
         }
     )
 
@@ -58,6 +62,8 @@ def test_facts_that_are_empty_are_left_out_and_lists_have_no_brackets(
         ["paused", "no"],
         ["schedule"],
         ["interval_sec", "900"],
+        ["ewma_sec", "2.4639"],
+        ["rate", "1"],
     ]
 
 
@@ -122,4 +128,81 @@ def test_a_line_is_wrapped_below_its_name_where_there_is_no_room_beside_it(
         "  none since it was added",
         "next  add workers or raise the",
         "      concurrency of the run",
+    ]
+
+
+def test_a_terminal_is_shown_a_column_once(
+    terminal: Callable[[int], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal(60)
+
+    show_table(("new", "polls", "new", "feed"), [("3", "7", "3", "The Harbour")])
+
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["new", "polls", "feed"],
+        ["3", "7", "The", "Harbour"],
+    ]
+
+
+def test_a_text_is_wrapped_at_words_on_a_terminal_and_whole_in_a_pipe(
+    terminal: Callable[[int], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"2026-11-18  {emphasised('The harbour board')} counts more herons than ever"
+
+    show_text(text, first="")
+    terminal(30)
+    show_text(text, first="")
+    show_text("")
+
+    assert capsys.readouterr().out.splitlines() == [
+        "2026-11-18  The harbour board counts more herons than ever",
+        "2026-11-18  The harbour",
+        "  board counts more herons",
+        "  than ever",
+        "  ",
+    ]
+
+
+def test_what_is_emphasised_is_bold_on_a_terminal_with_colours(
+    terminal: Callable[[int], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    terminal(80)
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
+
+    show_text(f"the {emphasised('heron')} sleeps", fg="yellow")
+
+    assert capsys.readouterr().out == "  the \x1b[33m\x1b[1mheron\x1b[0m sleeps\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "spaces"), [("Harbour", 5), ("", 12), ("绿色供应", 4), ("Café", 8), ("x" * 20, 0)]
+)
+def test_the_next_column_begins_at_its_place_also_behind_wide_characters(
+    text: str, spaces: int
+) -> None:
+    assert pad_text(text, 12) == text + " " * spaces
+
+
+def test_an_error_is_wrapped_at_words_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "30")
+
+    with pytest.raises(SystemExit):
+        exit_with_error(
+            "no-feed",
+            "there is no feed there\n  1 https://a-long-address.example/feed",
+            "try later",
+        )
+
+    assert capsys.readouterr().err.splitlines() == [
+        "feedmill: there is no feed",
+        "  there",
+        "  1",
+        "  https://a-long-address.example/feed",
+        "  try later",
     ]

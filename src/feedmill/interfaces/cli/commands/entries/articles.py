@@ -1,6 +1,8 @@
 """`feedmill articles`: list articles, each once however many feeds carried it."""
 # Tested in tests/integration/interfaces/cli/commands/entries/test_entries.py
 
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -9,6 +11,7 @@ import msgspec
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.output import emphasised, format_count, shorten, show_text
 from feedmill.model.event import StoredArticle
 from feedmill.model.page import Page
 
@@ -22,7 +25,12 @@ def articles() -> None:
     """
     head = ("first seen", "entries", "title", "link", "entry_uid")
     show_pages(
-        _find, head, _row, item=_item, empty="no articles; `feedmill sync` polls all due feeds"
+        _find,
+        head,
+        _row,
+        item=_item,
+        empty="no articles; `feedmill sync` polls all due feeds",
+        show=_show if sys.stdout.isatty() else None,
     )
 
 
@@ -49,3 +57,12 @@ def _row(counted: tuple[StoredArticle, int]) -> tuple[str, ...]:
         one.link or "-",
         one.entry_uid or "-",
     )
+
+
+def _show(found: Sequence[tuple[StoredArticle, int]]) -> None:
+    for counted in found:
+        first_seen, _, title, link, uid = _row(counted)
+        show_text(f"{first_seen}  {emphasised(shorten(title, 120))}", first="")
+        carried = format_count(counted[1], "entry", "entries")
+        for line in (carried, shorten(link, 400), uid):
+            show_text(line)

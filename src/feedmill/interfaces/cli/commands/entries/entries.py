@@ -10,7 +10,7 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.entry_filters import filter_of, filter_options
 from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import list_options
-from feedmill.interfaces.cli.output import shorten, style_text
+from feedmill.interfaces.cli.output import emphasised, shorten, show_text
 from feedmill.model.event import StoredEntry
 from feedmill.model.page import Page
 from feedmill.publish.to_json import entry_wire
@@ -64,7 +64,6 @@ def entry_row(e: StoredEntry) -> tuple[str, str, str, str, str]:
 def _show(found: Sequence[StoredEntry]) -> None:
     """Entries on lines of their own: a uid that was cut to fit a column would be of no use."""
     for published, feed, title, link, uid in map(entry_row, found):
-        click.echo(f"{published}  {style_text(shorten(title, 120), bold=True)}")
-        click.echo(f"  {shorten(feed, 120)}")
-        click.echo(f"  {shorten(link, 400)}")
-        click.echo(f"  {uid}")
+        show_text(f"{published}  {emphasised(shorten(title, 120))}", first="")
+        for line in (shorten(feed, 120), shorten(link, 400), uid):
+            show_text(line)

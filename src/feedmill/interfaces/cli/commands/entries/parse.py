@@ -44,7 +44,7 @@ def parse(
     Examples:
       feedmill parse feed.xml
       feedmill parse --clean --json feed.xml | jq '.entries[].title'
-      curl -s https://example.com/feed | feedmill parse - --url https://example.com/feed
+      curl -s "$URL" | feedmill parse - --url "$URL"
     """
     results = [
         (name, parse_feed(_read(name), url=url, content_type=content_type)) for name in files

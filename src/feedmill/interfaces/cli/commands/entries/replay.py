@@ -62,7 +62,8 @@ class _History(msgspec.Struct, frozen=True, kw_only=True):
     "--allow",
     type=click.Choice(KINDS),
     multiple=True,
-    help="A kind of difference that --gate lets pass; repeatable.",
+    metavar="KIND",
+    help=f"A kind of difference that --gate lets pass; repeatable: {', '.join(KINDS)}.",
 )
 @json_option
 def replay(

@@ -14,7 +14,7 @@ from feedmill.interfaces.cli.commands.entries.entries import entry_row
 from feedmill.interfaces.cli.entry_filters import filter_of, filter_options
 from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import list_options
-from feedmill.interfaces.cli.output import shorten, style_text
+from feedmill.interfaces.cli.output import emphasised, shorten, show_text
 from feedmill.model.derived.search import Fragment, Highlight
 from feedmill.model.event import StoredEntry
 from feedmill.publish.shapes import EntryPage
@@ -81,10 +81,10 @@ def _highlight(entry: StoredEntry) -> Highlight:
 def _show(entries: Sequence[StoredEntry]) -> None:
     for entry in entries:
         (published, feed, title, link, uid), found = entry_row(entry), _highlight(entry)
-        click.echo(f"{published}  {_marked(found.title) or shorten(title, 120)}")
-        click.echo(f"  {_marked(found.excerpt)}")
-        click.echo(f"  {shorten(feed, 120)}  {shorten(link, 400)}")
-        click.echo(f"  {uid}")
+        marked = _marked(found.title) or shorten(title, 120)
+        show_text(f"{published}  {marked}", first="", fg="yellow")
+        for line in (_marked(found.excerpt), shorten(feed, 120), shorten(link, 400), uid):
+            show_text(line, fg="yellow")
 
 
 def _marked(fragments: tuple[Fragment, ...]) -> str:
@@ -93,6 +93,4 @@ def _marked(fragments: tuple[Fragment, ...]) -> str:
         (one, "".join(sign if sign.isprintable() else " " for sign in one.text))
         for one in fragments
     ]
-    return "".join(
-        style_text(text, bold=True, fg="yellow") if one.match else text for one, text in printable
-    )
+    return "".join(emphasised(text) if one.match else text for one, text in printable)

@@ -66,7 +66,7 @@ def export(
       feedmill export --with-secrets -o backup.opml
       feedmill export entries --format csv --since 2026-11-01 --out entries.csv
       feedmill export entries --out entries.ndjson --resume
-      feedmill export fetches --format warc --feed https://example.com/feed --out feed.warc.gz
+      feedmill export fetches --format warc --feed example.com --out a.warc.gz
       feedmill export snapshot --out feedmill.db
     """
     if what is None:

@@ -11,7 +11,7 @@ from feedmill.engine.service.feeds.push import effects_in_words
 from feedmill.engine.service.queries import explain_schedule
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import shorten, show_json, style_text
+from feedmill.interfaces.cli.output import shorten, show_json, show_text, style_text
 from feedmill.interfaces.cli.run_command import config_of, with_services
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed
@@ -61,10 +61,10 @@ def explain(feed: str, history: int) -> None:
     for shape, words in decisions:
         click.echo(style_text(f"{title}, decided {shape['decided_at']}", bold=True))
         for sentence in words:
-            click.echo(f"  {sentence}")
+            show_text(sentence)
     for sentence in () if candidate is None else candidate_in_words(candidate, config.moves):
-        click.echo(f"  {shorten(sentence, 4_000)}")
+        show_text(shorten(sentence, 4_000))
     said = " ".join(decisions[0][1]) if decisions else ""
     for sentence in effects:
         if sentence.partition(", so ")[0] not in said:
-            click.echo(f"  {sentence}")
+            show_text(sentence)

@@ -74,7 +74,7 @@ def simulate(
     \b
     Examples:
       feedmill simulate --all --policy seed
-      feedmill simulate https://example.com/feed --set price_sec=900 --plot feed.svg
+      feedmill simulate example.com --set price_sec=900 --plot feed.svg
       feedmill simulate --series posting_series.json --set price_sec=5400 --json
     """
     config = config_of()

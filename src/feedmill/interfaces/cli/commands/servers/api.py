@@ -19,7 +19,7 @@ def api(host: str | None, port: int | None, grpc_port: int | None) -> None:
 
     \b
     Examples:
-      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill api --host 0.0.0.0 --grpc 50051
+      feedmill api --host 0.0.0.0 --grpc 50051    # on DATABASE_URL
     """
     config = config_of()
     serve_until_stopped(config, ListenOptions(host, port, grpc_port), with_mill=False)

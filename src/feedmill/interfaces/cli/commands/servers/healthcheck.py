@@ -43,7 +43,7 @@ def healthcheck(url: str | None, timeout_sec: float) -> None:
 
     \b
     Examples:
-      FEEDMILL_HEALTH_PORT=9471 feedmill healthcheck      # the worker with that port
+      FEEDMILL_HEALTH_PORT=9471 feedmill healthcheck    # of that worker
       feedmill healthcheck --url http://127.0.0.1:8642/readyz
     """
     address = url or health_url_of(config_of())

@@ -27,7 +27,13 @@ from feedmill.interfaces.cli.long_running import (
     watch_role,
 )
 from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
-from feedmill.interfaces.cli.output import format_duration, shorten, show_json_line, style_text
+from feedmill.interfaces.cli.output import (
+    format_duration,
+    pad_text,
+    shorten,
+    show_json_line,
+    style_text,
+)
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 from feedmill.interfaces.cli.servers import console_beside, listen_for_hubs
 from feedmill.model.feed import Feed
@@ -68,7 +74,7 @@ def run(**chosen: Any) -> None:  # noqa: ANN401
       feedmill run
       feedmill run --console
       feedmill run --quiet --metrics-port 9464
-      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill run    # migrates automatically
+      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill run    # migrates
     """
     if chosen["to_stdout"] and is_json():
         message = "--stdout prints events and --json prints refreshes; choose one"
@@ -144,7 +150,7 @@ def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
     name = shorten(result.feed.title or _end_of(before.url, room), room)
     click.echo(
         f"{fetch.fetched_at:%H:%M:%S} {style_text(f'{fetch.outcome:<16}', fg='green' if good else 'red')}"
-        f"{news:<8}{name:<{room + 2}}next in {format_duration(wait):<9}{result.feed.reason}{mended}"
+        f"{news:<8}{pad_text(name, room + 2)}next in {format_duration(wait):<9}{result.feed.reason}{mended}"
     )
 
 

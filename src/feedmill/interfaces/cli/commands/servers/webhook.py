@@ -56,7 +56,7 @@ def add_webhook_command(url: str, **chosen: Any) -> None:  # noqa: ANN401
     \b
     Examples:
       feedmill webhook add https://example.com/hook
-      feedmill webhook add https://example.com/hook --types new_entry --tag news --cloudevents
+      feedmill webhook add https://example.com/hook --tag news --cloudevents
     """
     types = [kind.strip() for kind in (chosen["types"] or "").split(",") if kind.strip()]
 

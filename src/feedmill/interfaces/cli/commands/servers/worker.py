@@ -35,7 +35,7 @@ def worker(duration: float | None) -> None:
     \b
     Examples:
       DATABASE_URL=postgresql://feedmill@db/feedmill feedmill worker
-      FEEDMILL_HEALTH_PORT=8643 feedmill worker    # /livez, /readyz and /metrics there
+      FEEDMILL_HEALTH_PORT=8643 feedmill worker    # /livez, /readyz, /metrics
     """
     config = config_of()
     announce_settings(config)

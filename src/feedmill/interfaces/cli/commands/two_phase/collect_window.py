@@ -130,8 +130,8 @@ def collect_window(
     \b
     Examples:
       feedmill collect-window --last 7d --all
-      feedmill collect-window --start 2026-01-05 --end 2026-01-11 --opml feeds.opml --out week.json
-      feedmill collect-window --last 24h --feeds https://example.com/feed https://example.org/rss
+      feedmill collect-window --start 2026-01-05 --end 2026-01-11 --out week.json
+      feedmill collect-window --last 24h --feeds https://example.com/feed
     """
     config = config_of()
     announce_settings(config)

@@ -81,8 +81,8 @@ def insert_selected(
 
     \b
     Examples:
-      feedmill insert-selected --candidates candidates.json --selected-ids 3,7,12 --confirm
-      feedmill insert-selected --candidates week.json --selected-ids-file week.selected.txt
+      feedmill insert-selected --candidates week.json --selected-ids 3,7 --confirm
+      feedmill insert-selected --candidates week.json --selected-ids-file ids.txt
     """
     if sum((selected_ids is not None, selected_ids_file is not None, select_all)) != 1:
         message = "give exactly one of --selected-ids, --selected-ids-file and --select-all"

@@ -138,7 +138,7 @@ def screen(
     \b
     Examples:
       feedmill screen candidates.json
-      feedmill screen candidates.json --topics mine.toml --topic lca --topic battery-recycling
+      feedmill screen candidates.json --topics mine.toml --topic lca
       feedmill screen --evaluate --set independent
     """
     config = config_of()

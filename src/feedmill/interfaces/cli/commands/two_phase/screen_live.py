@@ -52,7 +52,7 @@ def add_screen_command(
     \b
     Examples:
       feedmill screen-live add --tag news
-      feedmill screen-live add --feed https://example.com/feed --keep-at 0.8 --topic lca
+      feedmill screen-live add --feed example.com --keep-at 0.8 --topic lca
     """
     if (name is None) == (tag is None):
         message = "give either --feed or --tag"

@@ -67,7 +67,7 @@ def new_topic(
 
     \b
     Examples:
-      feedmill topics new compost --name Compost --description "Making humus of kitchen waste."
+      feedmill topics new compost --name Compost --description "Humus of waste."
     """
     is_there = path.exists()
 

@@ -54,9 +54,9 @@ def transfer_store_command(
 
     \b
     Examples:
-      feedmill store migrate sqlite:feedmill-data postgresql://feedmill@db/feedmill --dry-run
-      feedmill store migrate sqlite:feedmill-data postgresql://feedmill@db/feedmill
-      DATABASE_URL=postgresql://feedmill@db/feedmill feedmill store migrate sqlite:feedmill-data
+      feedmill store migrate sqlite:feedmill-data postgresql://me@db/me --dry-run
+      feedmill store migrate sqlite:feedmill-data postgresql://me@db/me
+      feedmill store migrate sqlite:feedmill-data    # to DATABASE_URL
     """
     config = config_of()
     url = _target(target, config)
