@@ -94,7 +94,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "a signature is compared with the body",
-        "push/signatures.py",
+        "push/messages.py",
         "return hmac.compare_digest(digest, match[2].lower())",
         "return bool(digest)",
         "tests/unit/push",

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import pytest
 
-from feedmill.adapters.private_files import make_private_file
+from feedmill.adapters.files import make_private_file
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import store
 from feedmill.adapters.store.sqlite.connection import connect

@@ -19,7 +19,7 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.interfaces.push_listener import push_listener
 from feedmill.model.feed import Feed
 from feedmill.model.push import PushSubscription
-from feedmill.push.signatures import SIGNATURE, sign_delivery
+from feedmill.push.messages import SIGNATURE, sign_delivery
 from feedmill_demo.server.script import Answer, document
 
 PushStory = Callable[[Stage], Awaitable[None]]

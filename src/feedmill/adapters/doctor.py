@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from feedmill.adapters.private_files import is_open_to_others
+from feedmill.adapters.files import is_open_to_others
 from feedmill.model.base import Value
 
 _ENOUGH_BYTES: Final = 200 * 1024 * 1024

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from msgspec.structs import replace
 
-from feedmill.adapters import private_files
+from feedmill.adapters import files as private_files
 from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.blobs.media_files import DiskMedia
 from feedmill.adapters.bus.address import BusAddress, check_bus_files, parse_bus_address
@@ -141,7 +141,7 @@ def _screen_function(config: Config, stack: AsyncExitStack) -> ScreenFunction:
 
 
 async def _render_topic(url: str, services: Services) -> TopicContent | None:
-    from feedmill.engine.service.metafeeds.pages import render_topic  # noqa: PLC0415  # see Deferred
+    from feedmill.engine.service.metafeeds import render_topic  # noqa: PLC0415  # see Deferred
 
     return await render_topic(url, services)
 

@@ -6,12 +6,15 @@ only where the generator is WordPress. Only addresses of the feed's own host are
 """
 
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import drop_params, http_url, join_url, split_url
+from feedmill.config import BackfillConfig
 from feedmill.model.base import Value
+from feedmill.model.feed import Feed
+from feedmill.model.running.job import NewJob
 
 LinkKind = Literal["prev-archive", "next", "paged"]
 StopReason = Literal[
@@ -128,3 +131,19 @@ def _paged(url: str, number: int) -> str:
 
 def _mark(url: str) -> str:
     return sha256(url.encode()).hexdigest()[:_MARK_CHARS]
+
+
+BACKFILL: Final = "backfill"  # the kind of the job
+
+
+def is_backfilled(feed: Feed, config: BackfillConfig) -> bool:
+    """Whether the archive of the feed is wanted: by its own setting or by a tag."""
+    return feed.overrides.archive_backfill or not set(config.tags).isdisjoint(feed.tags)
+
+
+def backfill_job(feed: Feed, *, max_pages: int | None = None) -> NewJob:
+    """The job that walks the archive of a feed; its row stays, so that it is done once."""
+    payload = {} if max_pages is None else {"max_pages": max_pages}
+    return NewJob(
+        kind=BACKFILL, key=feed.id, url=feed.url, feed_id=feed.id, payload=payload, keep=True
+    )

@@ -19,12 +19,14 @@ from feedmill.model.page import Duplicates, EntryOrder
 from feedmill.model.running.figures import Granularity, TopBy
 from feedmill.publish.figure_shapes import (
     FeedFigures,
+    HostPage,
+    HostShape,
     ServiceLevels,
+    SimulationShape,
     Stats,
     StatusShape,
     TopFeeds,
 )
-from feedmill.publish.host_shapes import HostPage, HostShape
 from feedmill.publish.shapes import (
     AddedFeed,
     CanonicalShape,
@@ -48,7 +50,6 @@ from feedmill.publish.shapes import (
     RevisionPage,
     RevisionShape,
 )
-from feedmill.publish.simulation_shapes import SimulationShape
 
 P = TypeVar("P", ClusterPage, FeedPage, EntryPage, HostPage)
 

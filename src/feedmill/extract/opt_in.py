@@ -1,9 +1,11 @@
-"""Which entries get a full text: the feeds that opted in, new entries, as many as a poll may add."""
+"""Which entries get a full text: the feeds that opted in, new entries, as many as a poll may add; which of two texts is better."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from feedmill.canonicalise.urls import http_url
 from feedmill.config import FullTextConfig
+from feedmill.model.derived.full_text import ExtractedText, NoFullText
 from feedmill.model.feed import Feed
 from feedmill.model.identity import Added, Change
 from feedmill.model.running.job import NewJob
@@ -37,3 +39,23 @@ def full_text_job(entry_uid: str, link: str | None, feed_id: str) -> NewJob | No
     if url is None:
         return None
     return NewJob(kind=KIND, key=entry_uid, url=url, feed_id=feed_id)
+
+
+_TEASER_WORDS: Final = 250  # behind a paywall, a text up to here is its beginning
+_SHARE_OF_FEED: Final = 0.8  # a text below this share of the feed's own has lost something
+
+
+def judge_text(
+    found: ExtractedText | NoFullText, *, feed_words: int, config: FullTextConfig
+) -> ExtractedText | NoFullText:
+    """The text, or the reason to keep what the feed has."""
+    if isinstance(found, NoFullText):
+        return found
+    words = f"{found.words} words"
+    if found.paywalled and found.words < _TEASER_WORDS:
+        return NoFullText(reason="paywall", detail=words)
+    if found.words < config.min_words:
+        return NoFullText(reason="too-short", detail=words)
+    if found.words < _SHARE_OF_FEED * feed_words:
+        return NoFullText(reason="shorter-than-feed", detail=f"{words}, the feed has {feed_words}")
+    return found

@@ -13,7 +13,6 @@ import trafilatura
 from feedmill.canonicalise.discovery.html_page import page_text, read_page
 from feedmill.canonicalise.policies import canonical_link
 from feedmill.errors import UsageError
-from feedmill.extract.paywall import is_paywalled
 from feedmill.extract.selector import select
 from feedmill.model.derived.full_text import ExtractedText, NoFullText, PageTask
 
@@ -109,3 +108,32 @@ def _language(markup: str) -> str | None:
     root = _ROOT.search(markup)
     found = None if root is None else _LANGUAGE.fullmatch(root[1].strip("\"'"))
     return None if found is None else found[0].replace("_", "-")
+
+
+# Bounded windows: the value stands right behind its name.
+# Publishers say so themselves, for search engines: `isAccessibleForFree` of schema.org in JSON-LD or microdata, or a
+# content tier in a meta element. Class names such as "paywall" prove nothing: they are there on free pages too.
+_JSON_LD: Final = re.compile(
+    r'"isAccessibleForFree"\s{0,8}:\s{0,8}"?(?:https?://schema\.org/)?(false|true)\b', re.IGNORECASE
+)
+_MICRODATA: Final = re.compile(
+    r'itemprop\s{0,4}=\s{0,4}["\']isAccessibleForFree["\'][^>]{0,200}?content\s{0,4}=\s{0,4}["\'](false|true)',
+    re.IGNORECASE,
+)
+_TIER: Final = re.compile(
+    r'["\'](?:article:content_tier|og:article:content_tier)["\'][^>]{0,200}?content\s{0,4}=\s{0,4}'
+    r'["\'](locked|metered|free)',
+    re.IGNORECASE,
+)
+
+
+def is_paywalled(markup: str) -> bool:
+    """True when the page says that it is not free to read.
+
+    A part that is not free (`hasPart` of schema.org) comes with the page's own value first.
+    """
+    for pattern, locked in ((_JSON_LD, "false"), (_MICRODATA, "false"), (_TIER, "locked")):
+        found = pattern.search(markup)
+        if found is not None:
+            return found[1].lower() == locked
+    return False

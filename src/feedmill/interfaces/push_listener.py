@@ -19,7 +19,7 @@ from feedmill.errors import FeedmillError
 from feedmill.interfaces.http_server import BadRequestAnswer, abort_connection, http_server, listen
 from feedmill.model.fetch import Headers
 from feedmill.observe.log import logger
-from feedmill.push.forms import decode_form
+from feedmill.push.messages import decode_form
 
 _LIMITS: Final = ServeConfig(header_timeout_sec=10.0, send_timeout_sec=10.0)
 _TOKEN_CHARS: Final = range(20, 100)

@@ -1,6 +1,7 @@
-"""Which files of a feed are downloaded: by type, size, the newest entries, and one version of each."""
+"""Which files of a feed are downloaded: by type, size, the newest entries, and one version of each; and which go for room."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Final
@@ -8,7 +9,7 @@ from typing import Final
 from feedmill.canonicalise.urls import http_url
 from feedmill.config import MediaConfig
 from feedmill.media.types import media_type_of_name
-from feedmill.model.derived.media import MediaRules, WantedFile
+from feedmill.model.derived.media import MediaFile, MediaRules, WantedFile
 from feedmill.model.entry import EntryEnclosure
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
@@ -120,3 +121,21 @@ def _rank(file: EntryEnclosure, rules: MediaRules) -> int | None:
     return next(
         (at for at, pattern in enumerate(rules.types) if fnmatchcase(kind, pattern.lower())), None
     )
+
+
+def files_that_go(
+    oldest_first: Sequence[MediaFile], missing_bytes: int, *, before: datetime
+) -> tuple[MediaFile, ...] | None:
+    """The files to delete for `missing_bytes`; None when only newer ones than `before` are left.
+
+    A file never takes the place of one that belongs to a newer entry.
+    """
+    going, freed = list[MediaFile](), 0
+    for file in oldest_first:
+        if freed >= missing_bytes:
+            break
+        if file.newest_at is not None and file.newest_at >= before:
+            return None
+        going.append(file)
+        freed += file.size_bytes
+    return tuple(going) if freed >= missing_bytes else None

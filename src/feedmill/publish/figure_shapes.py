@@ -1,10 +1,12 @@
-"""Shapes of figures, service levels and the status of the whole engine (002 §4.9, §10)."""
+"""Shapes of figures, hosts, service levels, simulations and the status of the whole engine (002 §4.9, §10)."""
 # Tested in tests/unit/engine/service/health/test_figure_shapes.py
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
 from feedmill.model.base import Value
+from feedmill.model.feed import HostState
 from feedmill.model.running.figures import (
     Fault,
     FeedCounts,
@@ -13,7 +15,7 @@ from feedmill.model.running.figures import (
     StoreSizes,
     TopBy,
 )
-from feedmill.publish.host_shapes import HostShape
+from feedmill.model.schedule import Setting
 
 LevelName = Literal["fetch-latency", "failed-fetches", "scheduler-freshness"]
 
@@ -162,6 +164,29 @@ class ServiceLevels(Value):
     levels: tuple[LevelShape, ...]
 
 
+class HostShape(Value):
+    """A host: its state, since when, and what is held for it (D24)."""
+
+    host: str
+    state: HostState
+    reason: str | None  # why it pauses or fails
+    since: datetime | None  # when the trouble began
+    until: datetime | None  # it is left alone until then
+    failures: int  # in a row, all alike
+    canary: str | None  # during an incident, the feed that tried it last
+    feeds: int
+    due: int  # of the feeds, how many should be polled now
+    held: int  # of those, how many wait for the host
+    limited_urls: int  # addresses with a Retry-After of their own
+    gap_sec: float  # between two requests
+    slow_down: float  # what the usual gap is multiplied by
+
+
+class HostPage(Value):
+    items: tuple[HostShape, ...]
+    next: str | None = None
+
+
 class StatusShape(Value):
     """The whole engine on one screen."""
 
@@ -174,3 +199,51 @@ class StatusShape(Value):
     sizes: StoreSizes
     levels: tuple[LevelShape, ...]
     advice: tuple[str, ...]  # what to do next
+
+
+class PolicyFigures(Value):
+    """What one policy asked for, and what it cost."""
+
+    policy: str
+    requests: int
+    requests_per_day: float  # of a feed, on average
+    median_delay_sec: float | None = None  # of an entry, from when it came out until it was found
+    mean_delay_sec: float | None = None
+    p90_delay_sec: float | None = None
+    max_mean_delay_sec: float | None = None  # recorded: if every entry came out right after a poll
+    missed: int | None = None  # entries that left the document unseen; None: nobody knows
+    unchanged_share: float = 0.0  # of the requests that were answered 304
+
+
+class SimulatedFeed(Value):
+    """One feed of a simulation."""
+
+    id: str
+    title: str
+    entries: int
+    requests: int
+    mean_delay_sec: float | None
+    missed: int
+    recorded_requests: int | None = None
+    recorded_mean_delay_sec: float | None = None
+
+
+class SimulationShape(Value):
+    """A simulation: the recorded past, and the same time under a policy."""
+
+    feeds: int
+    entries: int
+    since: datetime | None
+    until: datetime | None
+    settings: Mapping[str, Setting]  # of the policy, where they differ from the defaults
+    policies: tuple[PolicyFigures, ...]  # recorded first, where there is a record
+    items: tuple[SimulatedFeed, ...]
+    decisions: int = 0  # that were recorded with their policy
+    reproduced: int = 0  # of them, how many the same inputs lead to again
+
+
+class Timeline(Value):
+    """When one policy polled one feed, for a plot: Unix seconds."""
+
+    policy: str
+    polls: tuple[float, ...]

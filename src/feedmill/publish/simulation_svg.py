@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Final
 
-from feedmill.publish.simulation_shapes import PolicyFigures, Timeline
+from feedmill.publish.figure_shapes import PolicyFigures, Timeline
 
 _WIDTH: Final = 900
 _LEFT: Final = 130

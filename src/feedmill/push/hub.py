@@ -8,8 +8,7 @@ from typing import Final, Literal
 
 from feedmill.canonicalise.urls import http_url
 from feedmill.model.base import Value
-from feedmill.push.forms import encode_form
-from feedmill.push.signatures import SIGNATURE, sign_delivery
+from feedmill.push.messages import SIGNATURE, encode_form, sign_delivery
 
 MIN_LEASE_SEC: Final = 300
 MAX_LEASE_SEC: Final = 1_209_600  # 14 days

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from feedmill.canonicalise.urls import http_url
 from feedmill.model.base import Value
 from feedmill.model.push import PushSubscription
-from feedmill.push.forms import encode_form
+from feedmill.push.messages import encode_form
 
 MAX_LEASE: Final = timedelta(days=14)
 _RENEW_AT: Final = 0.8  # of the lease

@@ -6,9 +6,12 @@ Nothing here is carried on: a pause or a quiet night must not become the next in
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from typing import Literal
+
+from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
-from feedmill.model.schedule import Hint, Inputs, Step, StepCode
+from feedmill.model.schedule import Decision, Hint, Inputs, Step, StepCode
 from feedmill.schedule.budget import ceiling_sec, known_arrivals
 from feedmill.schedule.interval import current_interval, floor_of
 
@@ -158,3 +161,19 @@ def _pause_sec(asked: float, config: ScheduleConfig) -> float:
 
 def _step(code: StepCode, before: float, after: float) -> Step:
     return Step(code=code, of="delay", before=float(before), after=float(after))
+
+
+def stretch_for_push(
+    decision: Decision, *, wait_sec: float, code: Literal["push-trusted", "push-only"]
+) -> Decision:
+    """The decision with at least this wait. The interval that is carried on stays, so that the feed
+    returns to its own pace when trust ends."""
+    if decision.delay_sec >= wait_sec:
+        return decision
+    step = Step(code=code, of="delay", before=decision.delay_sec, after=float(wait_sec))
+    return replace(
+        decision,
+        steps=(*decision.steps, step),
+        delay_sec=float(wait_sec),
+        next_poll_at=decision.inputs.now + timedelta(seconds=wait_sec),
+    )

@@ -12,10 +12,10 @@ from feedmill.search.tokens import (
     fold_word,
     is_unspaced,
     pairs,
+    stem,
     token_of,
     visible,
 )
-from feedmill.search.word_forms import stem
 
 MAX_QUERY_CHARS: Final = 300
 _MAX_CLAUSES: Final = 32

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 
-from feedmill.adapters import durable_files
+from feedmill.adapters import files as durable_files
 from feedmill.interfaces.cli.main import main
 
 _FREE = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -2,7 +2,7 @@
 
 from lxml import etree
 
-from feedmill.publish.simulation_shapes import PolicyFigures, Timeline
+from feedmill.publish.figure_shapes import PolicyFigures, Timeline
 from feedmill.publish.simulation_svg import bars_svg, timeline_svg
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -2,7 +2,6 @@
 
 import pytest
 
-from feedmill.push.forms import decode_form
 from feedmill.push.hub import (
     MAX_LEASE_SEC,
     MIN_LEASE_SEC,
@@ -13,6 +12,7 @@ from feedmill.push.hub import (
     read_hub_request,
     verification_url,
 )
+from feedmill.push.messages import decode_form
 
 CALLBACK, TOPIC = "https://reader.example/cb", "https://mill.example/tags/a/feed.atom"
 

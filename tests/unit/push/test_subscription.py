@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from feedmill.model.push import PushSubscription
-from feedmill.push.forms import decode_form
+from feedmill.push.messages import decode_form
 from feedmill.push.subscription import (
     MAX_LEASE,
     Accepted,

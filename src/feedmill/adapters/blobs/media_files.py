@@ -21,9 +21,8 @@ from typing import Final
 import msgspec
 
 from feedmill.adapters.blobs.errors import blob_error
-from feedmill.adapters.durable_files import make_folder, sync_folder
 from feedmill.adapters.failpoints import reach
-from feedmill.adapters.private_files import PRIVATE_FILE, PRIVATE_FOLDER
+from feedmill.adapters.files import PRIVATE_FILE, PRIVATE_FOLDER, make_folder, sync_folder
 from feedmill.engine.ports.media import PartialFile
 from feedmill.errors import NotKeptError
 from feedmill.model.derived.media import PartialState

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from feedmill.adapters.private_files import make_private_file
+from feedmill.adapters.files import make_private_file
 from feedmill.model.running.export import ExportName, ExportRow, Field
 
 _TYPES: Final = {"integer": "INTEGER", "flag": "INTEGER", "real": "REAL"}

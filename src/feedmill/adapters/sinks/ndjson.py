@@ -20,9 +20,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
-from feedmill.adapters.durable_files import make_folder, sync_folder
 from feedmill.adapters.failpoints import reach
-from feedmill.adapters.private_files import PRIVATE_FILE
+from feedmill.adapters.files import PRIVATE_FILE, make_folder, sync_folder
 from feedmill.engine.ports.events import NewestEvent
 from feedmill.errors import SinkError
 from feedmill.model.event import Event

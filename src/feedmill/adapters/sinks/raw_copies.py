@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from feedmill.adapters.durable_files import make_folder, sync_folder
-from feedmill.adapters.private_files import PRIVATE_FILE
+from feedmill.adapters.files import PRIVATE_FILE, make_folder, sync_folder
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
 

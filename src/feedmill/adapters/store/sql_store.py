@@ -33,7 +33,6 @@ from feedmill.adapters.store.tables.running import confirmations as confirmation
 from feedmill.adapters.store.tables.running import figures as figure_table
 from feedmill.adapters.store.tables.running import jobs as job_table
 from feedmill.adapters.store.tables.running import secrets as secret_table
-from feedmill.adapters.store.tables.running import store_identity as identity_table
 from feedmill.adapters.store.tables.running import tokens as token_table
 from feedmill.adapters.store.tables.running import webhooks as webhook_table
 from feedmill.adapters.store.tables.running import workers as worker_table
@@ -202,7 +201,7 @@ class SqlStore(ABC):
     count_secrets = read(secret_table.count_secrets)
     encrypt_secrets = write(secret_table.encrypt_secrets)
     decrypt_secrets = write(secret_table.decrypt_secrets)
-    confirm_raw_place = write(identity_table.confirm_raw_place)
+    confirm_raw_place = write(blob_table.confirm_raw_place)
 
     add_token = write(token_table.add_token)
     tokens = kept(token_table.tokens)
@@ -329,9 +328,9 @@ class SqlStore(ABC):
 
     async def store_identity(self) -> StoreIdentity:
         """The id of this store, made at random the first time."""
-        while (found := await self._read(identity_table.store_identity)) is None:
+        while (found := await self._read(blob_table.store_identity)) is None:
             store_id = token_hex(16)
-            await self._write(lambda: identity_table.save_identity(store_id))  # noqa: B023
+            await self._write(lambda: blob_table.save_identity(store_id))  # noqa: B023
         return found
 
     async def store_id(self) -> str:

@@ -9,7 +9,7 @@ from feedmill.engine.documents.fetch_document import Answer
 from feedmill.engine.documents.raw_documents import FULL_TEXT, keep_document
 from feedmill.engine.run.services import Services
 from feedmill.errors import MissingExtraError
-from feedmill.extract.judge import judge_text
+from feedmill.extract.opt_in import judge_text
 from feedmill.model.derived.full_text import ExtractedText, FullText, NoFullText, PageTask
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import BlobRef, Feed, FetchRecord

@@ -10,7 +10,7 @@ from feedmill.engine.ports.media import MediaFiles, PartialFile
 from feedmill.engine.run.services import Services
 from feedmill.errors import UsageError
 from feedmill.media.names import link_names
-from feedmill.media.quota import files_that_go
+from feedmill.media.select import files_that_go
 from feedmill.media.types import ending_for
 from feedmill.model.derived.media import MediaItem
 from feedmill.model.event import StoredEntry

@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from feedmill.archive.walk import (
+    BACKFILL,
     ArchivePage,
     ArchiveWalk,
     Stop,
@@ -21,7 +22,6 @@ from feedmill.archive.walk import (
     next_page,
     to_cursor,
 )
-from feedmill.archive.wanted import BACKFILL
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer
 from feedmill.engine.documents.raw_documents import BACKFILL as OUTCOME

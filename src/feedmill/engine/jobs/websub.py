@@ -18,7 +18,7 @@ from feedmill.fetch.headers import header_value, is_sendable
 from feedmill.model.fetch import Headers, RawResponse
 from feedmill.model.push import PushState, PushSubscription
 from feedmill.model.running.job import Again, Done, Failed, JobResult, Later
-from feedmill.push.forms import FORM
+from feedmill.push.messages import FORM
 from feedmill.push.subscription import (
     Accepted,
     HubAnswer,

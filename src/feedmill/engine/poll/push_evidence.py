@@ -13,7 +13,7 @@ from feedmill.model.running.job import NewJob
 from feedmill.model.schedule import Decision, Outcome
 from feedmill.push.discovery import Announced, announced_push
 from feedmill.push.trust import counts_as_missed, is_trusted, live_subscription
-from feedmill.schedule.safety_poll import stretch_for_push
+from feedmill.schedule.delay import stretch_for_push
 
 if TYPE_CHECKING:  # their modules import the parsers, which the words about push do without
     from feedmill.engine.documents.fetch_document import Answer

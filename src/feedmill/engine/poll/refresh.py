@@ -24,7 +24,7 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from feedmill.archive.wanted import backfill_job, is_backfilled
+from feedmill.archive.walk import backfill_job, is_backfilled
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer, fetch_and_judge, outcome_of
 from feedmill.engine.documents.quota import QuotaResult, apply_quota, own_quota, quota_events

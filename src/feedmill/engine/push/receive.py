@@ -31,7 +31,7 @@ from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.fetch import Headers, RawDocument
 from feedmill.model.push import PushEvidence, PushSubscription
 from feedmill.model.running.job import NewJob
-from feedmill.push.signatures import SIGNATURE, is_signed
+from feedmill.push.messages import SIGNATURE, is_signed
 from feedmill.push.subscription import Confirmed, Denied, is_own_document, judge_challenge
 
 _APART: Final = timedelta(milliseconds=1)  # from the instant of the ping, which names its own fetch

@@ -1,4 +1,4 @@
-"""Read and write operations on feeds, entries, events and raw documents, shared by REST, gRPC and MCP.
+"""Read and write operations on feeds, entries, events, positions of readers and raw documents, shared by REST, gRPC and MCP.
 
 Each function takes plain arguments and the services, and returns a shape of `publish.shapes`. What
 does not exist is a NotFoundError, an invalid argument a UsageError; the interface translates them.
@@ -13,16 +13,17 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from feedmill.archive.wanted import backfill_job, is_backfilled
+from feedmill.archive.walk import backfill_job, is_backfilled
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.contents.search import check_searchable, with_highlights
 from feedmill.engine.service.feeds.hosts import hold_in_words
 from feedmill.engine.service.feeds.push import unsubscribe_feed
 from feedmill.engine.service.health.feed_health import describe_health
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
 from feedmill.media.select import rules_of, select_job, wants_media
 from feedmill.model.derived.media import MediaRules
+from feedmill.model.derived.search import SearchQuery
+from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import RawDocument
 from feedmill.model.page import EntryFilter
@@ -32,6 +33,7 @@ from feedmill.publish.events import event_of_removed_feed
 from feedmill.publish.shapes import (
     ArticlePage,
     Counts,
+    CursorPage,
     DecisionPage,
     EntryPage,
     EntryShape,
@@ -394,3 +396,43 @@ def check_intervals(own: FeedOverrides) -> None:
 async def _detail(feed: Feed, services: Services) -> FeedDetail:
     aliases = await services.store.aliases(feed.id)
     return feed_detail(feed, aliases, services.config.schedule)
+
+
+async def list_cursors(services: Services) -> CursorPage:
+    """All readers with how far they are behind."""
+    return CursorPage(items=await services.store.cursors())
+
+
+async def drop_cursor(consumer: str, services: Services) -> None:
+    """Delete a position, so that it does not hold events; NotFoundError when there is none."""
+    if consumer.startswith("webhook:"):
+        message = f"{consumer} is the position of a webhook"
+        hint = f"feedmill webhook remove {consumer.removeprefix('webhook:')}"
+        raise NotFoundError(message, hint)
+    if not await services.store.drop_cursor(consumer):
+        message = f"there is no reader {consumer!r}"
+        raise NotFoundError(message, "feedmill cursors list")
+
+
+def check_searchable(services: Services) -> None:
+    """ConflictError where search is off."""
+    if not services.config.search.enabled:
+        message = "search is off: entries are not indexed"
+        hint = "set [search] enabled = true, then run `feedmill reindex`"
+        raise ConflictError(message, reason="search-off", hint=hint)
+
+
+async def with_highlights(
+    entries: Sequence[StoredEntry], query: SearchQuery, services: Services
+) -> tuple[StoredEntry, ...]:
+    """The entries, each with what the search found in it."""
+    uids = [one.entry_uid for one in entries]
+    pages = await services.store.full_texts_of(uids) if query.full_texts else {}
+
+    def texts(entry: StoredEntry) -> tuple[str | None, ...]:
+        page = pages.get(entry.entry_uid)
+        return entry.summary, entry.content, None if page is None else page.html
+
+    from feedmill.search.highlight import highlight  # noqa: PLC0415  # its tables take 9 ms at every start
+
+    return tuple(replace(one, highlight=highlight(query, one.title, texts(one))) for one in entries)

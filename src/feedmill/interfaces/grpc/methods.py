@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Protocol, TypeVar
 
 from msgspec import Meta, structs
 
-from feedmill.engine.service import cursors, jobs, queries, subscriptions
+from feedmill.engine.service import jobs, queries, subscriptions
 from feedmill.engine.service.contents import clusters, media
 from feedmill.engine.service.feeds import backfill, hosts, push
 from feedmill.engine.service.feeds.simulate import (
@@ -35,7 +35,13 @@ from feedmill.interfaces.grpc.messages import (
 from feedmill.model.base import Value
 from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
 from feedmill.model.running.figures import Granularity, TopBy
-from feedmill.publish.figure_shapes import FeedFigures, ServiceLevels, TopFeeds, TotalFigures
+from feedmill.publish.figure_shapes import (
+    FeedFigures,
+    ServiceLevels,
+    SimulationShape,
+    TopFeeds,
+    TotalFigures,
+)
 from feedmill.publish.shapes import (
     CanonicalWish,
     DecisionPage,
@@ -45,7 +51,6 @@ from feedmill.publish.shapes import (
     FeedDetail,
     FeedWish,
 )
-from feedmill.publish.simulation_shapes import SimulationShape
 from feedmill.publish.to_shapes import fetch_shape
 from feedmill.search.query import parse_query
 
@@ -287,8 +292,8 @@ GRPC_METHODS: Final[GrpcMethods] = {
     "Articles/List": GrpcMethod("read", _list(queries.articles, pb.ArticlePage, "cursor")),
     "Events/List": GrpcMethod("read", _list_events),
     "Events/Watch": GrpcMethod("read", watch_events),
-    "Cursors/List": GrpcMethod("admin", _ask(cursors.list_cursors)),
-    "Cursors/Drop": GrpcMethod("admin", _ask(cursors.drop_cursor, "consumer")),
+    "Cursors/List": GrpcMethod("admin", _ask(queries.list_cursors)),
+    "Cursors/Drop": GrpcMethod("admin", _ask(queries.drop_cursor, "consumer")),
     "Jobs/List": GrpcMethod(
         "read",
         _list(jobs.list_jobs, pb.JobPage, "kind", "state", "feed_id", "cursor"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.sample_refreshes import new_feed
 
-from feedmill.adapters.private_files import make_private_file
+from feedmill.adapters.files import make_private_file
 from feedmill.adapters.store.migrate import MIGRATIONS, migrate, read_migrations
 from feedmill.adapters.store.sqlite import store
 from feedmill.adapters.store.sqlite.connection import connect

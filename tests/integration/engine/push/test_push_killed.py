@@ -17,7 +17,7 @@ from tests.support.warm_process import CHILDREN, start_script
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.model.push import PushSubscription
-from feedmill.push.signatures import SIGNATURE, sign_delivery
+from feedmill.push.messages import SIGNATURE, sign_delivery
 
 BODY, SECRET, TOKEN = rss(item(2)), "geheim", "t" * 43
 

@@ -21,7 +21,7 @@ from tests.support.push_harness import announcing, run_push_jobs, subscription
 
 from feedmill.config import PushConfig
 from feedmill.engine.push.receive import receive, verify
-from feedmill.push.signatures import SIGNATURE, sign_delivery
+from feedmill.push.messages import SIGNATURE, sign_delivery
 from feedmill_demo.server.script import Answer
 
 NUMBERS = st.integers(1, 6)

@@ -25,7 +25,7 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.interfaces.rest.server import rest_server
 from feedmill.model.running.webhook import Webhook
-from feedmill.push.signatures import SIGNATURE, is_signed
+from feedmill.push.messages import SIGNATURE, is_signed
 
 HUB_ON = PushConfig(hub=True)
 HubStory = Callable[[Stage, str], Awaitable[None]]

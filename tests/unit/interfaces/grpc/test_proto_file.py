@@ -17,7 +17,9 @@ from feedmill.model.event import Cursor, Event, RawRef, Revision, StoredEntry
 from feedmill.model.feed import BodyRef
 from feedmill.model.fetch import Hop
 from feedmill.model.running.figures import FeedCounts, StoreSizes
-from feedmill.publish import figure_shapes, host_shapes, move_shapes, shapes, simulation_shapes
+from feedmill.publish import figure_shapes, move_shapes, shapes
+from feedmill.publish import figure_shapes as host_shapes
+from feedmill.publish import figure_shapes as simulation_shapes
 
 # The version of the compiler is no part of what it says.
 VERSION = re.compile(r"Protobuf Python Version: .*|(?<=PUBLIC,\n)(    \d+,\n){3}")

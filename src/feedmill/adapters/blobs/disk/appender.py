@@ -8,7 +8,7 @@ segment is cut back to where it was, so it stays valid and the next group may su
 import os
 from collections.abc import Sequence
 
-from feedmill.adapters import durable_files
+from feedmill.adapters import files as durable_files
 from feedmill.adapters.blobs.disk.folder import SegmentFolder, write_all
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.adapters.blobs.record import Item, RecordGroup

@@ -19,7 +19,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Final
 
-from feedmill.adapters import durable_files
+from feedmill.adapters import files as durable_files
 from feedmill.adapters.blobs.errors import blob_error, moved_error
 from feedmill.adapters.blobs.record import ReadAt
 from feedmill.adapters.blobs.segment_source import (
@@ -29,9 +29,8 @@ from feedmill.adapters.blobs.segment_source import (
     check_segment_name,
     is_segment_name,
 )
-from feedmill.adapters.durable_files import make_folder, sync_folder
 from feedmill.adapters.failpoints import reach
-from feedmill.adapters.private_files import PRIVATE_FILE
+from feedmill.adapters.files import PRIVATE_FILE, make_folder, sync_folder
 from feedmill.model.running.storage import Segment
 
 OPEN_SUFFIX: Final = ".open"

@@ -13,7 +13,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from feedmill.adapters.private_files import make_private_file
+from feedmill.adapters.files import make_private_file
 from feedmill.adapters.store.migrate import check_migrated, migrate
 from feedmill.adapters.store.sql_store import SqlStore, look, read
 from feedmill.adapters.store.sqlite import (

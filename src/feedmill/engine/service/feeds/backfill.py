@@ -1,8 +1,7 @@
 """Starts the walk through a feed's archive, and says beforehand where it would go."""
 # Tested in tests/integration/engine/jobs/test_backfill.py
 
-from feedmill.archive.walk import ArchiveWalk, first_page
-from feedmill.archive.wanted import BACKFILL, backfill_job
+from feedmill.archive.walk import BACKFILL, ArchiveWalk, backfill_job, first_page
 from feedmill.engine.jobs.backfill import stored_page
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.jobs import job_shape

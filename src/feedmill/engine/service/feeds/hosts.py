@@ -9,7 +9,7 @@ from feedmill.errors import NotFoundError
 from feedmill.model.feed import Feed, HostLane, HostPace
 from feedmill.model.page import HostFilter
 from feedmill.publish.cursors import read_cursor, write_cursor
-from feedmill.publish.host_shapes import HostPage, HostShape
+from feedmill.publish.figure_shapes import HostPage, HostShape
 from feedmill.schedule.explain import duration_in_words, instant_in_words
 from feedmill.schedule.host_pace import host_of_lane, host_state, limited_until
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from feedmill.archive.wanted import BACKFILL, is_backfilled
+from feedmill.archive.walk import BACKFILL, is_backfilled
 from feedmill.engine.documents.fetch_document import probe_other_host
 from feedmill.engine.documents.quota import quota_in_words
 from feedmill.engine.jobs.websub import UNSUBSCRIBE

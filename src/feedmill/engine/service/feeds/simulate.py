@@ -21,7 +21,7 @@ from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.schedule import StoredArrival
-from feedmill.publish.simulation_shapes import (
+from feedmill.publish.figure_shapes import (
     PolicyFigures,
     SimulatedFeed,
     SimulationShape,

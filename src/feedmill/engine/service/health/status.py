@@ -12,8 +12,7 @@ from feedmill.engine.service.health.service_levels import service_levels
 from feedmill.errors import BlobError
 from feedmill.fetch.figures import sum_totals
 from feedmill.model.running.figures import FeedCounts
-from feedmill.publish.figure_shapes import FailureShape, LevelShape, StatusShape
-from feedmill.publish.host_shapes import HostShape
+from feedmill.publish.figure_shapes import FailureShape, HostShape, LevelShape, StatusShape
 
 _HOUR: Final = timedelta(hours=1)
 _SHOWN: Final = 10

@@ -14,7 +14,7 @@ from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.page import FeedFilter
-from feedmill.publish.host_shapes import HostShape
+from feedmill.publish.figure_shapes import HostShape
 
 HERE: Final = "/console/hosts"
 _PER_PAGE: Final = 50

@@ -36,7 +36,7 @@ from feedmill.interfaces.rest.parameters import (
 from feedmill.interfaces.rest.responses import json_response, list_response, read_json
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.model.derived.document_diff import FetchDiff
-from feedmill.publish.figure_shapes import FeedFigures
+from feedmill.publish.figure_shapes import FeedFigures, SimulationShape
 from feedmill.publish.shapes import (
     AddedFeed,
     BackfillShape,
@@ -49,7 +49,6 @@ from feedmill.publish.shapes import (
     HealthShape,
     Refetch,
 )
-from feedmill.publish.simulation_shapes import SimulationShape
 
 
 @get("/", **describe("listFeeds", "read", FeedPage, "bad-cursor", lines=True))

@@ -9,7 +9,7 @@ from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, HostName, Limit, TroubledQuery
 from feedmill.interfaces.rest.responses import json_response, list_response
 from feedmill.interfaces.server_state import AnyRequest, services_of
-from feedmill.publish.host_shapes import HostPage, HostShape
+from feedmill.publish.figure_shapes import HostPage, HostShape
 
 
 @get("/", **describe("listHosts", "read", HostPage, "bad-cursor", lines=True))

@@ -3,12 +3,12 @@
 
 from litestar import Response, Router, post
 
-from feedmill.engine.service.metafeeds.hub import request_subscription
+from feedmill.engine.service.metafeeds import request_subscription
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.publish.metafeeds.items import public_http_url
-from feedmill.push.forms import FORM, decode_form
+from feedmill.push.messages import FORM, decode_form
 
 _MOST_BYTES = 16_384
 

@@ -21,7 +21,7 @@ from feedmill.interfaces.rest.responses import (
     until_revoked,
 )
 from feedmill.interfaces.server_state import AnyRequest, services_of
-from feedmill.media.ranges import ByteRange, Unsatisfiable, read_range
+from feedmill.media.resume import ByteRange, Unsatisfiable, read_range
 from feedmill.model.derived.media import MediaItem, MediaState
 from feedmill.publish.shapes import MediaPage, MediaShape
 

@@ -16,7 +16,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import PathParameter, QueryParameter
 
 from feedmill.engine.service.collections import Collection
-from feedmill.engine.service.metafeeds.pages import MOST_ENTRIES, MetaFeedRequest, metafeed_page
+from feedmill.engine.service.metafeeds import MOST_ENTRIES, MetaFeedRequest, metafeed_page
 from feedmill.engine.service.queries import require_feed
 from feedmill.errors import AccessError
 from feedmill.interfaces.rest.openapi import describe

@@ -30,9 +30,14 @@ from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError
 from feedmill.interfaces.rest.responses import bytes_response, json_response
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.observe.metrics import METRICS_TYPE
-from feedmill.publish.figure_shapes import ServiceLevels, Stats, StatusShape, TopFeeds
+from feedmill.publish.figure_shapes import (
+    ServiceLevels,
+    SimulationShape,
+    Stats,
+    StatusShape,
+    TopFeeds,
+)
 from feedmill.publish.shapes import Problem, Ready
-from feedmill.publish.simulation_shapes import SimulationShape
 
 _PLAIN = "text/plain"
 _HTML = "text/html"

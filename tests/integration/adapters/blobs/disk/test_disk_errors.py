@@ -26,7 +26,7 @@ from tests.support.blob_stores import (
 )
 from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer
 
-from feedmill.adapters import durable_files
+from feedmill.adapters import files as durable_files
 from feedmill.adapters.blobs.disk.folder import SegmentFolder
 from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.blobs.record import write_header

@@ -1,4 +1,4 @@
-"""Table `blobs`: the index of the raw store: where each body lies, and which ones retention may delete."""
+"""Table `blobs`, the index of the raw store: where each body lies, which ones retention may delete, and whose they are (`store_identity`, D36)."""
 # Tested in tests/unit/adapters/store/test_blobs.py
 
 # ruff: noqa: S608  # names come from the list below; values are parameters
@@ -11,6 +11,7 @@ from feedmill.adapters.store.statements import Query, lock, row, rows, write, wr
 from feedmill.adapters.store.tables.codec import blob_of, blob_row, micros
 from feedmill.adapters.store.tables.contents.tombstones import QUOTA_OF_FEED
 from feedmill.model.feed import BlobRef
+from feedmill.model.running.storage import StoreIdentity
 
 _LOOK_SEC: Final = 600.0  # every fetch is looked at, and nothing waits for it
 _COLUMNS: Final = 'sha256, segment, "offset", length, coding, raw_length, prefix_sha256'
@@ -205,3 +206,26 @@ def forget_unneeded_blobs(sha256s: Sequence[str]) -> Query[None]:
         " WHERE h.body_sha256 = blobs.sha256 AND h.dropped = 0)",
         list(sha256s),
     )
+
+
+def store_identity() -> Query[StoreIdentity | None]:
+    """The id of this store; None before the first time that it was asked for."""
+    found = yield from row(
+        "SELECT id, raw_place, EXISTS (SELECT 1 FROM blobs) FROM store_identity WHERE one = 1"
+    )
+    if found is None:
+        return None
+    store_id, raw_place, has_blobs = found
+    return StoreIdentity(id=store_id, raw_place=raw_place, has_blobs=bool(has_blobs))
+
+
+def save_identity(store_id: str) -> Query[None]:
+    """Store the id, unless another process has stored one."""
+    yield from write(
+        "INSERT INTO store_identity (one, id) VALUES (1, $1) ON CONFLICT DO NOTHING", store_id
+    )
+
+
+def confirm_raw_place(place: str) -> Query[None]:
+    """Store that the raw store at `place` carries the id of this store."""
+    yield from write("UPDATE store_identity SET raw_place = $1", place)

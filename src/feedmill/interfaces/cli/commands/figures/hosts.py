@@ -9,7 +9,7 @@ from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import list_options
 from feedmill.interfaces.cli.output import show_facts, show_json
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.publish.host_shapes import HostShape
+from feedmill.publish.figure_shapes import HostShape
 
 _HEAD = ("host", "state", "reason", "since", "until", "pace", "held", "feeds", "canary")
 

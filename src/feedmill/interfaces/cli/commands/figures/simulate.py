@@ -20,7 +20,7 @@ from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import format_duration, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async, with_services, write_file
-from feedmill.publish.simulation_shapes import PolicyFigures
+from feedmill.publish.figure_shapes import PolicyFigures
 from feedmill.publish.simulation_svg import bars_svg, timeline_svg
 
 _HEAD = ("policy", "requests", "per feed-day", "median", "mean", "p90", "missed", "304")

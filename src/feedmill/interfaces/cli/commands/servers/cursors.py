@@ -3,7 +3,7 @@
 
 import click
 
-from feedmill.engine.service import cursors as service
+from feedmill.engine.service import queries
 from feedmill.interfaces.cli.options import json_option, list_options
 from feedmill.interfaces.cli.output import show_list, show_result
 from feedmill.interfaces.cli.run_command import with_services
@@ -29,7 +29,7 @@ def list_cursors() -> None:
       feedmill cursors list --json
     """
 
-    found = with_services(service.list_cursors)
+    found = with_services(queries.list_cursors)
     rows = [
         (
             one.consumer,
@@ -56,5 +56,5 @@ def drop_cursor(consumer: str) -> None:
       feedmill cursors drop bus:nats
     """
 
-    with_services(lambda services: service.drop_cursor(consumer, services))
+    with_services(lambda services: queries.drop_cursor(consumer, services))
     show_result({"dropped": consumer}, f"dropped {consumer}")

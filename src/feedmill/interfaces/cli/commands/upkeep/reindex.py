@@ -5,7 +5,7 @@ import click
 
 from feedmill.engine.maintain.search_index import reindex as reindex_all
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.contents.search import check_searchable
+from feedmill.engine.service.queries import check_searchable
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import progress, show_result
 from feedmill.interfaces.cli.run_command import with_services

@@ -1,14 +1,35 @@
-"""Signatures of WebSub deliveries: X-Hub-Signature (WebSub §7.1).
-
-sha256, sha384 and sha512 are written; sha1 is only read, because old hubs still send it.
-"""
+"""Forms (application/x-www-form-urlencoded) and signatures (X-Hub-Signature, WebSub §7.1) of WebSub messages."""
 
 import hmac
 import re
+from collections.abc import Mapping
 from typing import Final
+
+import ada_url
+
+FORM: Final = "application/x-www-form-urlencoded"
+_MAX_FIELDS: Final = 50
+
+
+def encode_form(fields: Mapping[str, str]) -> str:
+    """The fields in their order."""
+    form = ada_url.URLSearchParams("")
+    for name, value in fields.items():
+        form.append(name, value)
+    return str(form)
+
+
+def decode_form(text: str) -> dict[str, str]:
+    """The fields by name; of a repeated one the first counts."""
+    found: dict[str, str] = {}
+    for name, value in list(ada_url.parse_search_params(text).items())[:_MAX_FIELDS]:
+        found.setdefault(name, value[0])
+    return found
+
 
 SIGNATURE: Final = "X-Hub-Signature"
 
+# sha256, sha384 and sha512 are written; sha1 is only read, because old hubs still send it.
 _READ: Final = frozenset({"sha1", "sha256", "sha384", "sha512"})
 _SPELLING: Final = re.compile(r"\s*([a-z0-9]{4,6})=([0-9a-fA-F]{40,128})\s*")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.media.ranges import ByteRange, Unsatisfiable, read_range
+from feedmill.media.resume import ByteRange, Unsatisfiable, read_range
 
 
 @pytest.mark.parametrize(("asked", "found"), [

@@ -3,7 +3,7 @@
 import pytest
 
 from feedmill.config import FullTextConfig
-from feedmill.extract.judge import judge_text
+from feedmill.extract.opt_in import judge_text
 from feedmill.model.derived.full_text import ExtractedText, NoFullText
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from feedmill.adapters.private_files import (
+from feedmill.adapters.files import (
     close_all,
     close_to_others,
     is_open_to_others,

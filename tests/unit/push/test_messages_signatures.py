@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.push.signatures import is_signed, sign_delivery
+from feedmill.push.messages import is_signed, sign_delivery
 
 BODY, SECRET = b"<feed/>", "geheim"
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from feedmill.model.schedule import ScheduleState
 from feedmill.schedule.decide import decide_next_poll, outcome_of_status
+from feedmill.schedule.delay import stretch_for_push
 from feedmill.schedule.explain import explain_decision
-from feedmill.schedule.safety_poll import stretch_for_push
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 DECISION = decide_next_poll(

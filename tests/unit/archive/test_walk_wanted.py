@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from feedmill.archive.wanted import backfill_job, is_backfilled
+from feedmill.archive.walk import backfill_job, is_backfilled
 from feedmill.config import BackfillConfig, ScheduleConfig
 from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.schedule.interval import initial_state

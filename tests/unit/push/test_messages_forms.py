@@ -1,6 +1,6 @@
 """Forms as WebSub sends them."""
 
-from feedmill.push.forms import decode_form, encode_form
+from feedmill.push.messages import decode_form, encode_form
 
 
 def test_form_is_read_as_it_was_written() -> None:

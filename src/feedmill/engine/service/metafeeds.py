@@ -1,14 +1,24 @@
-"""Pages of metafeeds as documents: for REST, and for the subscribers of our hub (WebSub §7)."""
+"""Pages and archives of metafeeds as documents, for REST and for subscribers; our hub takes requests for them.
+
+The current document and the archive documents behind it (RFC 5005 §4) hold every entry. What is where follows from the entries
+themselves (publish/metafeeds/archives.py), so nothing is stored, and a removed entry is missing from its document only.
+
+A subscriber of the hub (WebSub §5, §7) is a webhook of the format `websub`: cursor on the event log, lease of the delivering
+process, retries and dead letters are those of webhooks. The verification is a background job.
+"""
 # Tested in tests/integration/interfaces/rest/routes/test_metafeeds.py
 
 import asyncio
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from msgspec.structs import replace
 
 from feedmill.config import Config
+from feedmill.engine.jobs.websub_hub import VERIFY
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.collections import (
     Collection,
@@ -17,13 +27,16 @@ from feedmill.engine.service.collections import (
     collection_page,
     filter_of,
 )
-from feedmill.engine.service.metafeeds.archives import Archives
-from feedmill.errors import NotFoundError
+from feedmill.engine.service.webhooks import validate_webhook_url
+from feedmill.errors import ConflictError, NotFoundError, UsageError
+from feedmill.model.event import StoredEntry
 from feedmill.model.page import Duplicates
+from feedmill.model.running.job import NewJob
 from feedmill.model.running.webhook import TopicContent
 from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
-from feedmill.publish.metafeeds.archives import Period
+from feedmill.publish.metafeeds.archives import Period, periods_around
 from feedmill.publish.metafeeds.items import paging_links, public_http_url
+from feedmill.push.hub import BadHubRequest, read_hub_request
 
 HUB_PATH: Final = "/hub"
 MOST_ENTRIES: Final = 200  # of a page
@@ -184,3 +197,80 @@ def _links(feed: MetaFeed, media_type: str) -> str:
         for rel, url in paging_links(feed)
     ]
     return ", ".join([*links, *([f'<{feed.hub_url}>; rel="hub"'] if feed.hub_url else [])])
+
+
+_BEGINNING: Final = "0.0.0"  # before every entry
+
+
+class Archives(NamedTuple):
+    """The archive documents of one collection, of `size` entries each at most."""
+
+    query: Collection
+    size: int
+    services: Services
+
+    async def around(self, at: datetime) -> Period:
+        """The one with what came in at an instant: the longest period that holds no more than a page."""
+        period, *shorter = periods_around(at)
+        for one in shorter:
+            held = await self._entries(since=period.start, until=period.end, limit=self.size + 1)
+            if len(held) <= self.size:
+                break
+            period = one
+        return period
+
+    async def before(self, period: Period) -> Period | None:
+        """The one with the next older entries."""
+        found = await self._entries(until=period.start, limit=1)
+        return await self.around(found[0].first_seen) if found else None
+
+    async def after(self, period: Period) -> Period | None:
+        """The one with the next newer entries; None when the current document holds them."""
+        current = await self._entries(limit=self.size + 1)
+        if len(current) <= self.size:
+            return None
+        last = await self.around(current[self.size].first_seen)
+        found = await self._entries(since=period.end, limit=1, oldest=True)
+        following = await self.around(found[0].first_seen) if found else None
+        return following if following is not None and following.start <= last.start else None
+
+    async def _entries(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int,
+        oldest: bool = False,
+    ) -> tuple[StoredEntry, ...]:
+        where = filter_of(self.query, since=since, until=until)
+        before = _BEGINNING if oldest else None
+        return (await self.services.store.entries(where, before=before, limit=limit)).items
+
+
+async def request_subscription(form: Mapping[str, str], base: str, services: Services) -> None:
+    """Queue the verification of a subscriber's intent; `base` is where our metafeeds are served."""
+    config = services.config
+    if not config.push.hub:
+        message = "this server is no WebSub hub"
+        raise ConflictError(message, reason="hub-off", hint="FEEDMILL_PUSH_HUB=true makes it one")
+    found = read_hub_request(form, default_lease_sec=config.push.lease_sec)
+    if isinstance(found, BadHubRequest):
+        raise UsageError(found.detail)
+    callback = validate_webhook_url(found.callback, config.fetch.allow_cidrs)
+    wanted = topic_request(found.topic, config)
+    if wanted is None or not found.topic.startswith(f"{base}{wanted.path}"):
+        message = f"{found.topic[:200]!r} is not a topic of this hub"
+        raise NotFoundError(message, "topics are the metafeeds of this server without a cursor")
+    feeds = wanted.query.feed_ids or ()
+    payload = {
+        "mode": found.mode,
+        "topic": found.topic,
+        "callback": callback,
+        "lease_sec": found.lease_sec,
+        "secret": found.secret,
+        "feed_id": feeds[0] if len(feeds) == 1 else None,
+        "tag": wanted.query.tag,
+    }
+    key = sha256(f"{found.topic}\n{callback}".encode()).hexdigest()[:32]
+    new = NewJob(kind=VERIFY, key=key, url=callback, payload=payload, sooner=True)
+    await services.store.add_job(new, now=services.clock.now())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.extract.paywall import is_paywalled
+from feedmill.extract.page import is_paywalled
 
 
 @pytest.mark.parametrize(

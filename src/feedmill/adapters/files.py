@@ -1,9 +1,9 @@
-"""Modes of the home folder and of its files: readable by their owner alone.
+"""Files and folders of the home folder: readable by their owner alone, and there after a power cut.
 
 Databases and raw documents hold addresses with tokens and the passwords of feeds. A folder that others can enter is closed
 when it is opened, if it is ours; the mode of a file that exists is set as well.
 """
-# Tested in tests/unit/adapters/test_private_files.py
+# Tested in tests/unit/adapters/test_files.py
 
 import os
 import stat
@@ -53,3 +53,23 @@ def is_open_to_others(path: Path) -> bool:
         return bool(path.stat().st_mode & 0o007)
     except OSError:
         return False
+
+
+sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and those above it; their names are synced, up to the first that was there."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        sync_folder(folder.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Sync the names in a folder."""
+    file = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from feedmill.media.quota import files_that_go
+from feedmill.media.select import files_that_go
 from feedmill.model.derived.media import MediaFile
 
 
