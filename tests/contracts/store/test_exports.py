@@ -113,6 +113,37 @@ def test_batches_of_any_size_hold_every_row_once(tell: Tell, name: ExportName) -
     tell(story)
 
 
+@pytest.mark.parametrize("name", sorted(EXPORTS))
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_a_cursor_of_a_complete_export_leads_to_what_came_since(
+    tell: Tell, name: ExportName, limit: int
+) -> None:
+    async def story(store: Store) -> None:
+        for number in (1, 2):
+            feed, _ = await store.add_feed(new_feed(number))
+            await poll(store, feed, number, [an_entry(f"{number} old")], at=NOON + HOUR)
+        seen: list[str] = []
+        cursor = None
+        for round_ in (1, 2, 3):
+            while True:
+                batch = await store.export_batch(name, ExportFilter(), after=cursor, limit=limit)
+                seen += [row[0] for row in batch.rows]
+                cursor = batch.cursor
+                if batch.complete:
+                    break
+            if round_ == 1:  # of the first feed, scheduled before the last that was exported
+                (first,) = (await store.feeds(limit=1)).items
+                await poll(store, first, 11, [an_entry("1 new")], at=NOON)
+                feed, _ = await store.add_feed(new_feed(3))
+                await poll(store, feed, 3, [an_entry("3 new")], at=NOON + HOUR)
+
+        key = EXPORTS[name][0].name
+        assert len(seen) == (3 if name == "feeds" else 4)
+        assert sorted(seen) == sorted(one[key] for one in await rows_of(store, name))
+
+    tell(story)
+
+
 def test_exports_are_filtered_by_time_feed_and_tag(tell: Tell) -> None:
     async def story(store: Store) -> None:
         for number in (1, 2):

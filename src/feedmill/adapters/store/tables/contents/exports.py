@@ -1,7 +1,8 @@
 """Rows for exports, page by page from the views: one query for every table, from its list of fields.
 
 Feeds, entries and articles are read in the order of their numbers. Fetches and decisions are read feed by
-feed, each in the order of its runs: their index begins with the feed.
+feed, each in the order of its runs, because their index begins with the feed; so an export of them is a pass over
+what had come in when it began, and the next one is a pass over what has come in since.
 """
 # Tested in tests/contracts/store/test_exports.py
 
@@ -40,9 +41,8 @@ def export_batch(
 ) -> Query[ExportBatch]:
     """Rows after a cursor, in the order of the table's key."""
     if name in ("fetches", "decisions"):
-        keys = ["feed_no", "scheduled_us"]
-        found = yield from _rows_by_feed(name, where, after, limit + 1)
-    elif name == "articles":
+        return (yield from _batch_by_feed(name, where, after, limit))
+    if name == "articles":
         keys = ["entry_id", "article_hash"]
         behind = article_position(after) if after else (-NEVER, "")
         found = yield from _rows(name, where, keys, [*behind], limit + 1)
@@ -50,28 +50,43 @@ def export_batch(
         keys = [_BY_NUMBER[name]]
         (number,) = position(after, 1) or (-NEVER,)
         found = yield from _rows(name, where, keys, [number], limit + 1)
-    decode, shown = _decoder(name), found[:limit]
+    shown = found[:limit]
     return ExportBatch(
-        rows=tuple([decode(one[len(keys) :]) for one in shown]),
+        rows=_decoded(name, shown, len(keys)),
         cursor=".".join(map(str, shown[-1][: len(keys)])) if shown else after,
         complete=len(found) <= limit,
     )
 
 
-def _rows_by_feed(
-    name: ExportName, where: ExportFilter, after: str | None, wanted: int
-) -> Query[list[Row]]:
-    start = position(after, 2)
-    feed_no = start[0] if start else (yield from _next_feed(-1, where))
-    scheduled = start[1] if start else -NEVER
+def _batch_by_feed(
+    name: ExportName, where: ExportFilter, after: str | None, limit: int
+) -> Query[ExportBatch]:
+    """A batch of a pass. Its cursor: the numbers of fetches it is between, and the feed and run it has come to."""
+    feed_no: int | None
+    if after is not None and "." in after:
+        low, high, feed_no, scheduled = position(after, 4) or ()
+    else:
+        (low,), scheduled = position(after, 1) or (-1,), -NEVER
+        high = yield from value("SELECT coalesce(max(fetch_no), 0) FROM fetches")
+        feed_no = yield from _next_feed(-1, where)
     found: list[Row] = []
-    while feed_no is not None and len(found) < wanted:
-        conditions = [("v.feed_no = {}", feed_no)]
-        found += yield from _rows(
-            name, where, ["scheduled_us"], [scheduled], wanted - len(found), conditions
-        )
+    while feed_no is not None and len(found) <= limit:
+        conditions = [("v.feed_no = {}", feed_no), *_between(low, high)]
+        wanted = limit + 1 - len(found)
+        found += yield from _rows(name, where, ["scheduled_us"], [scheduled], wanted, conditions)
         feed_no, scheduled = (yield from _next_feed(feed_no, where)), -NEVER
-    return found
+    shown, is_complete = found[:limit], len(found) <= limit
+    cursor = f"{high}" if is_complete else f"{low}.{high}.{shown[-1][0]}.{shown[-1][1]}"
+    return ExportBatch(rows=_decoded(name, shown, 2), cursor=cursor, complete=is_complete)
+
+
+def _between(low: int, high: int) -> list[tuple[str, Any]]:
+    """Fetches that came in after the one, and not after the other."""
+    numbered = (
+        "EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = v.feed_no"
+        " AND x.scheduled_at = v.scheduled_us AND x.fetch_no "
+    )
+    return [(f"{numbered}> {{}})", low), (f"{numbered}<= {{}})", high)]
 
 
 def _next_feed(feed_no: int, where: ExportFilter) -> Query[int | None]:
@@ -126,8 +141,8 @@ def _numbered(conditions: list[tuple[str, Any]]) -> tuple[str, list[Any]]:
     return " AND ".join(["TRUE", *clauses]), [one for _, one in conditions]
 
 
-def _decoder(name: ExportName) -> Callable[[Row], ExportRow]:
-    """Make the values of both databases the same: SQLite keeps texts and numbers, PostgreSQL has types."""
+def _decoded(name: ExportName, found: list[Row], keys: int) -> tuple[ExportRow, ...]:
+    """The rows without their keys; the same of both databases: SQLite keeps texts and numbers, PostgreSQL has types."""
     changed = [
         (at, _CHANGES[field.kind])
         for at, field in enumerate(EXPORTS[name])
@@ -141,7 +156,7 @@ def _decoder(name: ExportName) -> Callable[[Row], ExportRow]:
                 values[at] = change(values[at])
         return tuple(values)
 
-    return decode
+    return tuple([decode(one[keys:]) for one in found])
 
 
 def _iso(at: datetime | str) -> str:
