@@ -24,8 +24,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     document: Document
     raw: RawDocument
-    known: frozenset[str]
-    every: frozenset[str]  # the digests of all entries of the document as it is now
+    known: dict[str, int]  # as the store knows them: digests and lengths
+    every: dict[str, int]  # of all entries of the document as it is now
 
 
 class Contender(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,19 +46,20 @@ def prepare(document: Document) -> Task | None:
     feed = parse_document(earlier)
     if not isinstance(feed, ParsedFeed) or not feed.entries:
         return None
-    digests = _digests(feed)
+    slices = _slices(feed)
     present = parse_document(raw)
     # A real document has no earlier state: its first entry stands for the new one.
     return Task(
         document=document,
         raw=raw,
-        known=frozenset(digests if document.earlier is not None else digests[1:]),
-        every=frozenset(_digests(present) if isinstance(present, ParsedFeed) else ()),
+        known=dict(slices if document.earlier is not None else slices[1:]),
+        every=dict(_slices(present) if isinstance(present, ParsedFeed) else ()),
     )
 
 
-def _digests(feed: ParsedFeed) -> list[str]:
-    return [entry.slice.digest for entry in feed.entries if entry.slice is not None]
+def _slices(feed: ParsedFeed) -> list[tuple[str, int]]:
+    places = [entry.slice for entry in feed.entries if entry.slice is not None]
+    return [(place.digest, place.length) for place in places]
 
 
 def _floor(task: Task) -> object:

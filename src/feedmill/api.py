@@ -8,7 +8,7 @@ from feedmill.fetch.guard import check_url
 from feedmill.fetch.retry_after import parse_retry_after
 from feedmill.identify.keys import identity_keys
 from feedmill.model.fetch import RawDocument
-from feedmill.model.parsed import ParsedFeed, Unreadable
+from feedmill.model.parsed import KnownSlices, ParsedFeed, Unreadable
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.normalise.feed import normalise
 from feedmill.normalise.html.sanitise import clean_html
@@ -40,7 +40,7 @@ def parse(
     url: str | None = None,
     content_type: str | None = None,
     limits: ParseLimits = _DEFAULT_LIMITS,
-    known: frozenset[str] = frozenset(),
+    known: KnownSlices = frozenset(),
 ) -> ParsedFeed | Unreadable:
     """Read a feed in any supported format; never raises on bad input.
 

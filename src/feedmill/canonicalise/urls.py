@@ -64,7 +64,15 @@ def resolve(reference: str, base: str | None) -> str:
         return reference
     if has_scheme(reference) and not _HTTP_SCHEME.match(reference):
         return reference
-    return _joined(reference, base) or reference
+    return join(reference, base) or reference
+
+
+def join(reference: str, base: str) -> str | None:
+    """The serialised address of a reference, of whatever scheme; None where none can be built."""
+    try:
+        return str(ada_url.join_url(base, reference))
+    except ValueError:
+        return None
 
 
 def has_scheme(text: str) -> bool:
@@ -90,7 +98,7 @@ def http_url(text: str, base: str | None = None) -> str | None:
     if base is None or text[:8].lower().startswith(_HTTP):
         href = _normalised(text)
     else:
-        href = _joined(text, base) or _normalised(text)
+        href = join(text, base) or _normalised(text)
     return href if href is not None and href.startswith(_HTTP) else None
 
 
@@ -208,13 +216,6 @@ def _split_port(host_port: str) -> tuple[str, str]:
 def _normalised(text: str) -> str | None:
     try:
         return str(ada_url.normalize_url(text))
-    except ValueError:
-        return None
-
-
-def _joined(reference: str, base: str) -> str | None:
-    try:
-        return str(ada_url.join_url(base, reference))
     except ValueError:
         return None
 

@@ -4,7 +4,7 @@ Entries whose slice stands in the document again are recognised by its digest, w
 them (D31).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from feedmill.config import IdentifyConfig
 from feedmill.identify import hashes
@@ -51,18 +51,18 @@ def articles_of(seen: Iterable[Identified]) -> frozenset[str]:
 
 def known_slice_digests(
     known: Iterable[KnownEntry], reader: str = "", feed: FeedIdentity | None = None
-) -> frozenset[str]:
-    """The slice digests that the parser may pass over.
+) -> Mapping[str, int]:
+    """The slice digests that the parser may pass over, with the length of each (0: unknown).
 
     Not those of removed or expired rows, which must be read again to come back, nor those that
     an older parser, normaliser or recipe read.
     """
     version = content_version(reader, {} if feed is None else feed.volatile)
-    return frozenset(
-        row.slice_digest
+    return {
+        row.slice_digest: row.slice_length or 0
         for row in known
         if row.slice_digest is not None and _is_current(row, version)
-    )
+    }
 
 
 def match_unchanged(

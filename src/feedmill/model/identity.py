@@ -87,6 +87,7 @@ class KnownEntry(Value):
     field_digests: tuple[tuple[str, str], ...] = ()
     article_hash: str | None = None
     slice_digest: str | None = None
+    slice_length: int | None = None
     published: datetime | None = None
     updated: datetime | None = None
     removed: bool = False

@@ -6,6 +6,7 @@ because only the parser knows the base of each element.
 """
 # Tested in tests/unit/parse/formats/test_rss.py
 
+from collections.abc import Mapping
 from typing import Literal
 
 from feedmill.model.base import Value
@@ -70,6 +71,9 @@ class Slice(Value):
     offset: int
     length: int
     digest: str
+
+
+KnownSlices = Mapping[str, int] | frozenset[str]  # digests, with the length of each if it is known
 
 
 class Text(Value):

@@ -33,6 +33,11 @@ _NOISE = re.compile(
     r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\u2060\ufeff\ufff9-\ufffb\ufffe\uffff]+"
     r"|(?<![\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\u200b+"
 )
+# The same characters and lone surrogates as one class: a quick no, where the pattern above is slow.
+_ANY_NOISE = re.compile(
+    r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u2060\ufeff\ufff9-\ufffb\ufffe\uffff"
+    r"\ud800-\udfff]"
+)
 _ASCII_NOISE = bytes([*range(0x09), 0x0B, *range(0x0E, 0x20), 0x7F])
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _TAG_OPENER = re.compile(r"<(?=[A-Za-z/!?])")
@@ -43,7 +48,6 @@ _TELLING_TAG = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_CLUSTER = 32
-_SPECIAL_TAGS = REMOVED_TAGS | {"http:", "https:"}
 
 _AMPERSANDS = re.compile(r"&(?:(?:amp|AMP|#0*+38|#[xX]0*+26);)++")
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9A-Fa-f]++)|([0-9]++))|([A-Za-z][A-Za-z0-9]{1,31}));")
@@ -54,6 +58,7 @@ _WINDOWS_C1 = {
     for code in range(0x80, 0xA0)
     if (character := bytes([code]).decode("windows-1252", "ignore"))
 }
+_MOST_NAMES = 1_000
 _LONGEST_NUMBER = 7  # 1114111 is the last character there is
 
 
@@ -159,7 +164,7 @@ def _settle(text: str, strip: Callable[[str], str | None]) -> str | None:
 
 
 def _remove_noise(text: str) -> str:
-    if _is_quiet(text):
+    if _is_quiet(text) or not _ANY_NOISE.search(text):
         return text
     return _NOISE.sub("", remove_surrogates(text))
 
@@ -171,14 +176,32 @@ def _strip(text: str) -> str:
     return _strip_any(text) if stripped is None else stripped
 
 
+class _Replacements(dict[str, str | None]):
+    """What stands for a tag in text, by its name as written: a blank for a block, else nothing.
+
+    None for what is more than a tag: an element that is removed with what it holds, an address.
+    """
+
+    def __missing__(self, name: str) -> str | None:
+        lowered = name.lower()
+        special = lowered in REMOVED_TAGS or is_address(lowered)
+        replacement = None if special else " " if lowered in BLOCK_TAGS else ""
+        if len(self) < _MOST_NAMES:  # invented ones are not worth remembering
+            self[name] = replacement
+        return replacement
+
+
+_REPLACEMENTS = _Replacements()
+
+
 def _strip_simple(text: str) -> str | None:
     """The text without its tags, in one pass; None when there is more than finished tags."""
     pieces = TAG_PATTERN.split(text)
-    joined = " ".join(pieces[1::3]).lower()
-    names = joined.split(" ")  # no name holds a blank
-    if "" in pieces[2::3] or not _SPECIAL_TAGS.isdisjoint(names) or "@" in joined:
+    replacements = [_REPLACEMENTS[name] for name in pieces[1::3]]
+    # Only the last tag can have been cut off by the end of the text.
+    if None in replacements or pieces[-2:-1] == [""]:
         return None
-    pieces[1::3] = [" " if name in BLOCK_TAGS else "" for name in names[: len(pieces) // 3]]
+    pieces[1::3] = replacements
     del pieces[2::3]
     stripped = "".join(pieces)
     return None if _TAG_OPENER.search(stripped) else stripped

@@ -19,7 +19,7 @@ from typing import Final
 
 from feedmill.config import ParseLimits
 from feedmill.model.fetch import RawDocument
-from feedmill.model.parsed import ParsedFeed, Unreadable
+from feedmill.model.parsed import KnownSlices, ParsedFeed, Unreadable
 from feedmill.parse.formats.jsonfeed import parse_json
 from feedmill.parse.input import sniff
 from feedmill.parse.input.encoding import Decoded, decode
@@ -35,12 +35,12 @@ _VALUE: Final = re.compile(rb"""=\s*+["']""")  # an attribute's, in markup
 def parse_document(
     document: RawDocument,
     limits: ParseLimits = _DEFAULTS,
-    known: frozenset[str] = _NOTHING,
+    known: KnownSlices = _NOTHING,
 ) -> ParsedFeed | Unreadable:
     """Read a feed in any supported format; never raises on bad input.
 
     Entries whose slice digest is in `known` are not read again: they come back in `touched`
-    (D31).
+    (D31). Where their lengths are known too, they are found without being looked at.
     """
     body = document.body
     if len(body) > limits.max_bytes:
@@ -70,7 +70,7 @@ def parse_document(
 
 
 def _parse_json(
-    document: RawDocument, decoded: Decoded, limits: ParseLimits, known: frozenset[str]
+    document: RawDocument, decoded: Decoded, limits: ParseLimits, known: KnownSlices
 ) -> ParsedFeed | Unreadable:
     """Read JSON; "[warning] ..." only begins like it and may yet be junk before a feed."""
     read = parse_json(document, decoded, limits, known)

@@ -11,6 +11,7 @@ def row(
     entry_id: int,
     digest: str | None = "d",
     *,
+    length: int | None = 10,
     content_hash: str | None = "c",
     version: str | None = "content-v1",
     removed: bool = False,
@@ -20,6 +21,7 @@ def row(
         entry_uid=f"guid:{entry_id}",
         feed_id="f1",
         slice_digest=digest,
+        slice_length=length,
         content_hash=content_hash,
         content_version=version,
         removed=removed,
@@ -31,7 +33,7 @@ def piece(offset: int, digest: str) -> Slice:
 
 
 def test_a_slice_that_is_known_may_be_passed_over() -> None:
-    assert known_slice_digests([row(1, "a"), row(2, "b")]) == {"a", "b"}
+    assert known_slice_digests([row(1, "a"), row(2, "b", length=None)]) == {"a": 10, "b": 0}
 
 
 @pytest.mark.parametrize(
@@ -45,11 +47,11 @@ def test_a_slice_that_is_known_may_be_passed_over() -> None:
     ],
 )
 def test_a_slice_must_be_read_again(known: KnownEntry) -> None:
-    assert known_slice_digests([known]) == frozenset()
+    assert known_slice_digests([known]) == {}
 
 
 def test_a_slice_read_by_the_same_reader_may_be_passed_over() -> None:
-    assert known_slice_digests([row(1, version="content-v1+r2")], reader="r2") == {"d"}
+    assert known_slice_digests([row(1, version="content-v1+r2")], reader="r2") == {"d": 10}
 
 
 def test_touched_rows_come_in_document_order_each_once() -> None:

@@ -12,7 +12,7 @@ from feedmill.parse.document import parse_document
 
 URL = "https://example.com/feed"
 ATOM = "http://www.w3.org/2005/Atom"
-NOTHING: frozenset[str] = frozenset()
+NOTHING: dict[str, int] = {}
 
 
 def item(number: int | str) -> str:
@@ -27,14 +27,20 @@ def atom(*entries: str, root: str = "", head: str = "<title>T</title>") -> bytes
     return f'<feed xmlns="{ATOM}"{root}>{head}{"".join(entries)}</feed>'.encode()
 
 
-def read(body: bytes, known: frozenset[str] = NOTHING) -> ParsedFeed:
-    feed = parse_document(RawDocument(body=body, url=URL), known=known)
+def read(body: bytes, known: dict[str, int] = NOTHING) -> ParsedFeed:
+    """The document, which reads the same whatever is known of the lengths of its entries."""
+    document = RawDocument(body=body, url=URL)
+    feed = parse_document(document, known=known)
     assert isinstance(feed, ParsedFeed)
+    assert parse_document(document, known=frozenset(known)) == feed
+    assert parse_document(document, known=dict(reversed(known.items()))) == feed
+    assert parse_document(document, known=dict.fromkeys(known, 0)) == feed
     return feed
 
 
-def marks(feed: ParsedFeed) -> frozenset[str]:
-    return frozenset(entry.slice.digest for entry in feed.entries if entry.slice is not None)
+def marks(feed: ParsedFeed) -> dict[str, int]:
+    found = [entry.slice for entry in feed.entries if entry.slice is not None]
+    return {one.digest: one.length for one in found}
 
 
 def ids(feed: ParsedFeed) -> list[str | None]:
@@ -253,6 +259,36 @@ def test_the_limit_counts_known_entries_too() -> None:
     assert isinstance(feed, ParsedFeed)
     assert ids(feed) == ["g2"]
     assert feed.truncated
+
+
+def test_a_length_that_ends_at_another_entry_is_not_believed() -> None:
+    body = rss(item(1), item(2), item(3))
+    two = len(item(1) + item(2))
+    known = dict.fromkeys(marks(read(rss(item(1), item(3)))), two)
+
+    feed = read(body, known)
+
+    assert ids(feed) == ["g2"]
+    assert places(feed.touched, body) == [item(1), item(3)]
+
+
+def test_lengths_prepared_to_be_hashed_in_vain_are_given_up() -> None:
+    many = [item(number) for number in range(10, 99)]
+    known = {f"{number:064x}": len("".join(many[:number])) for number in range(1, 80)}
+
+    feed = read(rss(*many), known)
+
+    assert ids(feed) == [f"g{number}" for number in range(10, 99)]
+
+
+def test_lengths_mean_nothing_in_another_encoding() -> None:
+    head = '<?xml version="1.0" encoding="iso-8859-1"?>'
+    body = (head + rss("<item><guid>\xe9</guid></item>", item(1)).decode()).encode("latin-1")
+
+    feed = read(body, marks(read(body)))
+
+    assert feed.entries == ()
+    assert len(feed.touched) == 2
 
 
 @given(

@@ -164,7 +164,7 @@ def read_document(
         volatile=volatile_levels(feed.volatile_fields),
     )
     is_current = feed.reader_version == reader
-    known = known_slice_digests(rows, reader, identity) if is_current else frozenset()
+    known = known_slice_digests(rows if is_current else (), reader, identity)
     with span("parse"):
         parsed = parse_document(document, config.parse, known)
     if isinstance(parsed, Unreadable):

@@ -6,11 +6,12 @@ after the sanitiser but the removal of characters that cannot be part of any.
 
 import re
 from collections.abc import Callable
-from functools import cache, lru_cache
-from typing import Literal
+from contextvars import ContextVar
+from functools import cache
 
 import nh3
 
+from feedmill.canonicalise.urls import http_url, join
 from feedmill.model.base import Value
 from feedmill.normalise.html.allowlist import (
     ALLOWED_ATTRIBUTES,
@@ -103,29 +104,28 @@ def _cut(html: str, max_chars: int) -> str:
 
 def _clean_tree(html: str, base: str | None) -> str:
     """What nh3 makes of the markup, without the characters that cannot be part of any."""
-    cleaner = _cleaner(base if base and _HTTP.match(base) else None)
+    _base.set(base if base and _HTTP.match(base) else None)
     try:
-        cleaned = cleaner.clean(html)
+        cleaned = _cleaner().clean(html)
     except UnicodeEncodeError:  # looking for surrogates in every text would cost more
-        cleaned = cleaner.clean(remove_surrogates(html))
+        cleaned = _cleaner().clean(remove_surrogates(html))
     if _LOADED_MAILTO.search(cleaned):
         cleaned = _mail_free_cleaner().clean(cleaned)
     return _without_controls(cleaned)
 
 
-@lru_cache(maxsize=256)
-def _cleaner(base: str | None) -> nh3.Cleaner:
-    """A sanitiser for one base; building it costs as much as cleaning a paragraph."""
-    if base is not None:
-        try:
-            return _build(("rewrite_with_base", base))
-        except ValueError:
-            pass  # an address that WHATWG cannot read is no base
-    return _build(_with_scheme)
+# The base of the text that is being cleaned here: building a cleaner for each costs as much as
+# cleaning a paragraph, and every entry has a base of its own.
+_base: ContextVar[str | None] = ContextVar("base_of_the_html", default=None)
+
+
+@cache
+def _cleaner() -> nh3.Cleaner:
+    return _build(_absolute)
 
 
 def _build(
-    url_relative: tuple[Literal["rewrite_with_base"], str] | Callable[[str], str | None],
+    url_relative: Callable[[str], str | None],
     attribute_filter: Callable[[str, str, str], str | None] | None = None,
 ) -> nh3.Cleaner:
     return nh3.Cleaner(
@@ -138,6 +138,14 @@ def _build(
         link_rel=LINK_REL,
         strip_comments=True,
     )
+
+
+def _absolute(reference: str) -> str | None:
+    """A relative reference as an address; nothing where none can be built."""
+    base = _base.get()
+    if base is None or http_url(base) is None:  # an address that WHATWG cannot read is no base
+        return _with_scheme(reference)
+    return join(reference, base)
 
 
 def _with_scheme(reference: str) -> str | None:

@@ -14,6 +14,7 @@ from feedmill.model.parsed import (
     Enclosure,
     FeedFormat,
     Image,
+    KnownSlices,
     Link,
     ParsedEntry,
     ParsedFeed,
@@ -43,7 +44,7 @@ _ERROR_STATUS: Final = re.compile(r"[45]\d\d|error|fail(?:ed|ure)?", re.IGNORECA
 
 
 def parse_json(
-    document: RawDocument, decoded: Decoded, limits: ParseLimits, known: frozenset[str]
+    document: RawDocument, decoded: Decoded, limits: ParseLimits, known: KnownSlices
 ) -> ParsedFeed | Unreadable:
     """Read a JSON Feed, or say what the JSON is instead."""
     utf8 = decoded.utf8

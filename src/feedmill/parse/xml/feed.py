@@ -14,7 +14,14 @@ from msgspec.structs import replace
 from feedmill.config import ParseLimits
 from feedmill.model.base import Value
 from feedmill.model.fetch import RawDocument
-from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, RepairCode, Unreadable
+from feedmill.model.parsed import (
+    KnownSlices,
+    ParsedEntry,
+    ParsedFeed,
+    Repair,
+    RepairCode,
+    Unreadable,
+)
 from feedmill.parse.input import sniff
 from feedmill.parse.input.encoding import Decoded
 from feedmill.parse.xml import handlers
@@ -39,7 +46,7 @@ class _Job(Value):
     document: RawDocument
     decoded: Decoded
     limits: ParseLimits
-    known: frozenset[str]
+    known: KnownSlices
 
 
 class _Reading(Value):
@@ -55,10 +62,10 @@ class _Reading(Value):
 
 
 def parse_markup(
-    document: RawDocument, decoded: Decoded, limits: ParseLimits, known: frozenset[str]
+    document: RawDocument, decoded: Decoded, limits: ParseLimits, known: KnownSlices
 ) -> ParsedFeed | Unreadable:
     """Read an XML feed, well-formed or not."""
-    source = prepare_source(document, decoded, limits.max_items)
+    source = prepare_source(document, decoded, limits.max_items, known)
     if source is None:
         return Unreadable(reason="malformed", detail="markup without an element")
     job = _Job(document=document, decoded=decoded, limits=limits, known=known)

@@ -7,13 +7,17 @@ it, and it works on documents that no XML parser accepts. Where a sound tree dis
 """
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from msgspec import field
+from msgspec.structs import replace
+
 from feedmill.model.base import Value
-from feedmill.model.parsed import Slice
+from feedmill.model.parsed import KnownSlices, Slice
 from feedmill.parse.input.encoding import Decoded
 from feedmill.parse.input.offsets import Spans, raw_spans
 
@@ -35,6 +39,8 @@ _ANY_TAG: Final = re.compile(rb"<(?:!\[CDATA\[|!--|\?|/|(?=[A-Za-z_:\x80-\xff]))
 _CHANNEL: Final = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?channel(?=[\s>])", re.IGNORECASE)
 _AUTHOR: Final = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?author(?=[\s/>])")
 _MAX_CONTEXT: Final = 65_536
+_TRIES: Final = 1_000  # of lengths that are not the next one
+_NO_MARKS: Final[Mapping[int, str]] = {}
 
 
 class Scan(Value):
@@ -45,9 +51,66 @@ class Scan(Value):
     cut: bool = False  # the last one was never closed, and neither was the document
     regular: bool = True  # nothing was seen that could have misled the scan
     more: bool = False  # there are entries beyond the limit, which were not looked at
+    marks: Mapping[int, str] = field(
+        default_factory=dict
+    )  # digests that are known already, by where the entry begins
 
 
-def scan_entries(utf8: bytes, root: int, max_items: int) -> Scan:
+class _KnownSpans:
+    """Entries that are known, found again by their length and digest: nothing in them is looked at.
+
+    They mostly follow each other as they did in the last document, in this order or in the other.
+    What is tried and hashed in vain is bounded, whatever lengths a publisher has prepared.
+    """
+
+    __slots__ = (
+        "_closing",
+        "_known",
+        "_last",
+        "_left",
+        "_lengths",
+        "_seed",
+        "_tries",
+        "_view",
+        "marks",
+    )
+
+    def __init__(self, utf8: bytes, seed: "HASH", closing: bytes, known: Mapping[str, int]) -> None:
+        self._view = memoryview(utf8)
+        self._seed = seed
+        self._closing = closing
+        self._known = known
+        self._lengths = tuple(known.values())
+        self._left = len(utf8)
+        self._tries = _TRIES
+        self._last = -1
+        self.marks: dict[int, str] = {}  # by where the entry begins
+
+    def end_of(self, start: int) -> int:
+        """Where the known entry ends that begins there; -1 when there is none."""
+        after = self._last + 1
+        if after < len(self._lengths) and (end := self._end(start, after)) >= 0:
+            return end
+        if self._tries < 0:
+            return -1
+        self._tries -= len(self._lengths)
+        others = (number for number in range(len(self._lengths)) if number != after)
+        return next((end for number in others if (end := self._end(start, number)) >= 0), -1)
+
+    def _end(self, start: int, number: int) -> int:
+        end = start + self._lengths[number]
+        if self._view[end - len(self._closing) : end] != self._closing or self._left < 0:
+            return -1
+        mark = _digest(self._seed, self._view[start:end])
+        if mark not in self._known:
+            self._left -= end - start
+            return -1
+        self._last = number
+        self.marks[start] = mark
+        return end
+
+
+def scan_entries(utf8: bytes, root: int, max_items: int, known: KnownSlices = frozenset()) -> Scan:
     """Find the <item>s or <entry>s; one that is never closed ends where the next one begins."""
     name = _entry_name(utf8, root)
     if name is None:
@@ -58,6 +121,7 @@ def scan_entries(utf8: bytes, root: int, max_items: int) -> Scan:
     regular = True
     search = _tokens(name).search
     position = root
+    again = None
     find = utf8.find
     while len(spans) <= max_items and (found := search(utf8, position)):
         position = found.end()
@@ -83,13 +147,24 @@ def scan_entries(utf8: bytes, root: int, max_items: int) -> Scan:
                 spans.append((opened, found.start()))
                 regular = False
             opened = found.start()
+            if again is None and known and isinstance(known, Mapping):
+                seed = _seed(context_of(utf8, root, opened))
+                again = _KnownSpans(utf8, seed, b"</" + name + b">", known)
+            if again is not None and (end := again.end_of(opened)) >= 0:
+                spans.append((opened, end))
+                position, opened = end, -1
+                continue
             position = end_of_tag(utf8, position)
             if utf8[position - 2 : position] == b"/>":
                 spans.append((opened, position))
                 opened = -1
+    marks = again.marks if again is not None else {}
     if len(spans) > max_items:
-        return Scan(name=name, spans=tuple(spans[:max_items]), regular=regular, more=True)
-    return _closed(utf8, root, name, spans, opened, regular=regular)
+        return Scan(
+            name=name, spans=tuple(spans[:max_items]), regular=regular, more=True, marks=marks
+        )
+    scan = _closed(utf8, root, name, spans, opened, regular=regular)
+    return replace(scan, marks=marks) if marks else scan
 
 
 def spans_of(utf8: bytes, root: int, numbers: list[int]) -> Spans | None:
@@ -150,10 +225,12 @@ def context_of(utf8: bytes, root: int, first_entry: int) -> bytes:
     return tags[:_MAX_CONTEXT] + people[:_MAX_CONTEXT]
 
 
-def digests(utf8: bytes, spans: Spans, context: bytes) -> tuple[str, ...]:
-    """One digest per entry, over its bytes and its context."""
-    seed, view = sha256(READER_VERSION + context), memoryview(utf8)
-    return tuple([_digest(seed, view[start:end]) for start, end in spans])
+def digests(
+    utf8: bytes, spans: Spans, context: bytes, marks: Mapping[int, str] = _NO_MARKS
+) -> tuple[str, ...]:
+    """One digest per entry, over its bytes and its context; `marks` are those that are known."""
+    seed, view = _seed(context), memoryview(utf8)
+    return tuple([marks.get(start) or _digest(seed, view[start:end]) for start, end in spans])
 
 
 def raw_slices(
@@ -220,6 +297,10 @@ def _closed(
         return Scan(name=name, spans=tuple(spans), cut=True, regular=regular)
     spans.append((opened, tail))
     return Scan(name=name, spans=tuple(spans), regular=False)
+
+
+def _seed(context: bytes) -> "HASH":
+    return sha256(READER_VERSION + context)
 
 
 def _digest(seed: "HASH", entry: memoryview) -> str:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from feedmill.model.base import Value
 from feedmill.model.fetch import RawDocument
-from feedmill.model.parsed import Repair, Slice
+from feedmill.model.parsed import KnownSlices, Repair, Slice
 from feedmill.parse.input.encoding import Decoded
 from feedmill.parse.input.offsets import Spans
 from feedmill.parse.input.sniff import find_feed_start
@@ -34,7 +34,7 @@ class MarkupSource(Value):
     def spans(self) -> Spans:
         return self.scan.spans
 
-    def unknown(self, known: frozenset[str]) -> list[int]:
+    def unknown(self, known: KnownSlices) -> list[int]:
         """The numbers of the entries to read; all of them when none could be pointed at."""
         if self.places is None or not known:
             return list(range(len(self.marks)))
@@ -63,7 +63,9 @@ class MarkupSource(Value):
         return b"".join(pieces)
 
 
-def prepare_source(document: RawDocument, decoded: Decoded, max_items: int) -> MarkupSource | None:
+def prepare_source(
+    document: RawDocument, decoded: Decoded, max_items: int, known: KnownSlices
+) -> MarkupSource | None:
     """Find the root and the entries; None when there is no element at all."""
     start, prolog = find_feed_start(decoded.utf8)
     if prolog.root < 0:
@@ -76,8 +78,10 @@ def prepare_source(document: RawDocument, decoded: Decoded, max_items: int) -> M
     if prolog.doctypes:
         repairs.append(Repair(code="doctype-ignored"))
     utf8 = without_doctype(decoded.utf8, prolog)
-    scan = slices.scan_entries(utf8, prolog.root, max_items)
-    marks = _marks(utf8, prolog.root, scan.spans)
+    # In another encoding the lengths of the raw body mean nothing here.
+    hints = known if decoded.encoding == "utf-8" else frozenset[str]()
+    scan = slices.scan_entries(utf8, prolog.root, max_items, hints)
+    marks = _marks(utf8, prolog.root, scan)
     return MarkupSource(
         utf8=utf8,
         start=start,
@@ -103,10 +107,11 @@ def realign_spans(
     spans = slices.spans_of(source.utf8, source.root, wanted) or ()
     if not all(map(partial(_begins_with, source.utf8), spans, elements)):
         spans = ()
-    marks = _marks(source.utf8, source.root, spans)
+    scan = slices.Scan(name=source.scan.name, spans=spans, more=len(elements) > max_items)
+    marks = _marks(source.utf8, source.root, scan)
     return replace(
         source,
-        scan=slices.Scan(name=source.scan.name, spans=spans, more=len(elements) > max_items),
+        scan=scan,
         places=slices.raw_slices(spans, marks, decoded, document.body),
         marks=marks,
     )
@@ -119,7 +124,8 @@ def _begins_with(utf8: bytes, span: tuple[int, int], element: etree._Element) ->
     return utf8.startswith(b"<" + name.encode(), span[0])
 
 
-def _marks(utf8: bytes, root: int, spans: Spans) -> tuple[str, ...]:
-    if not spans:
+def _marks(utf8: bytes, root: int, scan: slices.Scan) -> tuple[str, ...]:
+    if not scan.spans:
         return ()
-    return slices.digests(utf8, spans, slices.context_of(utf8, root, spans[0][0]))
+    context = slices.context_of(utf8, root, scan.spans[0][0])
+    return slices.digests(utf8, scan.spans, context, scan.marks)

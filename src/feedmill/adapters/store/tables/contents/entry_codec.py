@@ -22,12 +22,12 @@ from feedmill.model.identity import Identified, IdentityKey, KnownEntry
 KNOWN_COLUMNS: Final = (
     "e.entry_id, e.entry_uid, f.id, e.guid, e.canonical_link, e.title_hash, e.item_hash,"
     " e.content_hash, e.content_version, e.field_digests, e.article_hash, e.slice_digest,"
-    " e.published, e.updated, e.removed_at"
+    " e.slice_length, e.published, e.updated, e.removed_at"
 )
 # The same for what retention left of an entry.
 TOMBSTONE_COLUMNS: Final = (
     "e.entry_id, e.entry_uid, f.id, e.guid, e.canonical_link, e.title_hash, e.item_hash,"
-    " NULL, NULL, NULL, e.article_hash, NULL, NULL, NULL, e.removed_at"
+    " NULL, NULL, NULL, e.article_hash, NULL, NULL, NULL, NULL, e.removed_at"
 )
 # An entry of the current document was last seen when the document was.
 LAST_SEEN: Final = (
@@ -128,7 +128,7 @@ def legacy_known(found: KnownEntry, dedupe_key: str, taken: set[IdentityKey]) ->
 _KNOWN: Final = RowCodec(
     KnownEntry,
     "entry_id entry_uid feed_id guid canonical_link title_hash item_hash content_hash content_version field_digests"
-    " article_hash slice_digest published updated removed",
+    " article_hash slice_digest slice_length published updated removed",
     "keys",
     removed=Column(None, lambda _at: True, empty=False),
 )
