@@ -5,8 +5,8 @@ import sys
 
 from feedmill.app.services import open_services
 from feedmill.app.settings import load_config
+from feedmill.engine.service.subscriptions import open_subscriber
 from feedmill.engine.subscribe.add_feed import Subscribed
-from feedmill.engine.subscribe.subscriber import Subscriber
 
 
 async def main() -> None:
@@ -15,7 +15,7 @@ async def main() -> None:
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         while address := (await asyncio.to_thread(sys.stdin.readline)).strip():
-            done = await Subscriber(services).subscribe(address)
+            done = await open_subscriber(services).subscribe(address, choose="best")
             assert isinstance(done, Subscribed)
             sys.stdout.write(f"{done.feed.id} {done.created}\n")
             sys.stdout.flush()

@@ -1,7 +1,6 @@
 """Any format, any spelling, any order, any number of processes: one blog is one subscription."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from itertools import permutations
 
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.engine_harness import PLAIN
+from tests.support.random_blog import FORMATS, Blog
 from tests.support.scripted_fetcher import ScriptedFetcher, said
 
 from feedmill.app.services import open_services
@@ -18,72 +18,24 @@ from feedmill.engine.subscribe.add_feed import Subscribed
 from feedmill.model.page import EntryFilter
 
 SITE = "https://blog.example"
-FORMATS = ("rss", "atom", "json")
 
 
-class Blog:
-    """A random blog: its entries, and how much of them each format shows."""
-
-    def __init__(self, entries: int, shown: dict[str, int], title: str, *, www: bool) -> None:
-        self.entries, self.shown, self.title, self.www = entries, shown, title, www
-
-    def document(self, form: str) -> bytes:
-        numbers = list(range(self.entries, 0, -1))[: self.shown[form]]
-        home = "https://www.blog.example" if self.www and form == "rss" else SITE
-        if form == "json":
-            listed = [
-                {"id": f"{home}/p/{n}/", "url": f"{home}/p/{n}/", "title": f"Post {n}",
-                 "content_text": f"Text {n}", "date_published": f"2026-01-{n:02}T00:00:00Z"}
-                for n in numbers
-            ]  # fmt: skip
-            feed = {"version": "https://jsonfeed.org/version/1.1", "title": self.title}
-            return json.dumps({**feed, "home_page_url": f"{home}/", "items": listed}).encode()
-        if form == "atom":
-            entries = "".join(
-                f'<entry><id>tag:blog.example,2026:{n}</id><title>Post {n}</title><link href="{home}/p/{n}/"/>'
-                f"<updated>2026-01-{n:02}T00:00:00Z</updated><content>Text {n}</content></entry>"
-                for n in numbers
-            )
-            return (
-                f'<feed xmlns="http://www.w3.org/2005/Atom"><title>{self.title}</title><id>tag:blog.example</id>'
-                f'<link href="{home}/"/><updated>2026-01-28T00:00:00Z</updated>{entries}</feed>'
-            ).encode()
-        items = "".join(
-            f'<item><title>Post {n}</title><link>{home}/p/{n}/</link><guid isPermaLink="false">{n}</guid>'
-            f"<pubDate>{n:02} Jan 2026 00:00:00 GMT</pubDate><description>T {n}</description></item>"
-            for n in numbers
-        )
-        return (
-            f'<rss version="2.0"><channel><title>{self.title} (RSS)</title><link>{home}/</link>'
-            f"<description>d</description>{items}</channel></rss>"
-        ).encode()
-
-    def comments(self) -> bytes:
-        items = "".join(
-            f"<item><title>By: reader {n}</title><link>{SITE}/p/{n}/#comment-{n}</link><guid>c{n}</guid></item>"
-            for n in range(self.entries, 0, -1)
-        )
-        return (
-            f'<rss version="2.0"><channel><title>Comments on: {self.title}</title><link>{SITE}/</link>'
-            f"<description>d</description>{items}</channel></rss>"
-        ).encode()
-
-    def web(self) -> ScriptedFetcher:
-        fetcher = ScriptedFetcher()
-        for form in FORMATS:
-            for address in spellings(form):
-                fetcher.script(address, said(address, body=self.document(form)))
-        comments = f"{SITE}/comments/feed"
-        fetcher.script(comments, said(comments, body=self.comments()))
-        links = "".join(
-            f'<link rel="alternate" type="application/{kind}" href="/feed.{form}">'
-            for form, kind in zip(FORMATS, ("rss+xml", "atom+xml", "feed+json"), strict=True)
-        )
-        for page in (f"{SITE}/", "https://www.blog.example/"):
-            html = f"<!doctype html><html><head>{links}</head></html>".encode()
-            fetcher.script(page, said(page, body=html, headers=(("Content-Type", "text/html"),)))
-            fetcher.script(f"{page}robots.txt", said(f"{page}robots.txt", 404))
-        return fetcher
+def web_of(blog: Blog) -> ScriptedFetcher:
+    fetcher = ScriptedFetcher()
+    for form in FORMATS:
+        for address in spellings(form):
+            fetcher.script(address, said(address, body=blog.document(form)))
+    comments = f"{SITE}/comments/feed"
+    fetcher.script(comments, said(comments, body=blog.comments()))
+    links = "".join(
+        f'<link rel="alternate" type="application/{kind}" href="/feed.{form}">'
+        for form, kind in zip(FORMATS, ("rss+xml", "atom+xml", "feed+json"), strict=True)
+    )
+    for page in (f"{SITE}/", "https://www.blog.example/"):
+        html = f"<!doctype html><html><head>{links}</head></html>".encode()
+        fetcher.script(page, said(page, body=html, headers=(("Content-Type", "text/html"),)))
+        fetcher.script(f"{page}robots.txt", said(f"{page}robots.txt", 404))
+    return fetcher
 
 
 def spellings(form: str) -> tuple[str, ...]:
@@ -109,7 +61,7 @@ blogs = st.builds(
 def run(blog: Blog, story: Callable[[Services], Awaitable[None]]) -> None:
     async def told() -> None:
         async with open_services(PLAIN, memory=True) as services:
-            await story(services._replace(fetcher=blog.web()))
+            await story(services._replace(fetcher=web_of(blog)))
             assert await services.store.problems() == ()
 
     asyncio.run(told())
