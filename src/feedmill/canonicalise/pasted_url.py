@@ -8,9 +8,8 @@ import re
 import unicodedata
 from html import unescape
 from html.entities import html5
-from urllib.parse import unquote
 
-from feedmill.canonicalise.urls import has_scheme, http_url
+from feedmill.canonicalise.urls import has_scheme, http_url, percent_decoded
 
 _ENTITY = re.compile(r"&(#[0-9]{1,9}|#[xX][0-9A-Fa-f]{1,8}|[A-Za-z][A-Za-z0-9]{1,31});")
 _BREAKS = str.maketrans("", "", "\t\n\r")  # the URL parser drops them wherever they stand
@@ -122,7 +121,7 @@ def _pasted(text: str) -> str:
     """The address without what people and programs put before it or into it so that it is no link."""
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
     if _ENCODED.match(text):
-        text = unquote(text)
+        text = percent_decoded(text)
     if wide := _WIDE.match(text):
         text = unicodedata.normalize("NFKC", wide[0]) + text[wide.end() :]
     authority = _AUTHORITY.match(text)

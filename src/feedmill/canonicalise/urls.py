@@ -193,12 +193,20 @@ def sort_params(query: str) -> str:
 
 def param_name(piece: str) -> str:
     """The percent-decoded text before the first `=`."""
-    return _percent_decoded(piece.partition("=")[0])
+    return percent_decoded(piece.partition("=")[0])
 
 
 def param_value(piece: str) -> str:
     """The percent-decoded text after the first `=`, empty when there is none."""
-    return _percent_decoded(piece.partition("=")[2])
+    return percent_decoded(piece.partition("=")[2])
+
+
+def percent_decoded(text: str) -> str:
+    """The text with `%XX` decoded as UTF-8; bytes that are no UTF-8 stay distinguishable."""
+    if "%" not in text:
+        return text
+    raw = _QUERY_ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode("ascii")), text.encode())
+    return raw.decode("utf-8", "surrogateescape")
 
 
 def _site(href: str) -> tuple[str, str]:
@@ -223,11 +231,3 @@ def _normalised(text: str) -> str | None:
 def _unescape_unreserved(escape: re.Match[str]) -> str:
     character = chr(int(escape[1], 16))
     return character if character in _UNRESERVED else escape[0].upper()
-
-
-def _percent_decoded(text: str) -> str:
-    """The text with `%XX` decoded as UTF-8; bytes that are no UTF-8 stay distinguishable."""
-    if "%" not in text:
-        return text
-    raw = _QUERY_ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode("ascii")), text.encode())
-    return raw.decode("utf-8", "surrogateescape")
