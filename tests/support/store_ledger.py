@@ -15,6 +15,8 @@ from tests.support.living_feeds_publisher import Press
 from tests.support.run_process import FLOOR_SEC
 from tests.support.waiting import HANG_GUARD_SEC
 
+_ENTRY_CHANGES = ("new_entry", "entry.updated")  # events that a line of out/entries tells
+
 
 def ledger_of(home: Path, store_url: str | None) -> "Ledger":
     """The books of a mill, wherever it keeps them."""
@@ -24,9 +26,11 @@ def ledger_of(home: Path, store_url: str | None) -> "Ledger":
 class Ledger:
     """What a home folder holds, and every promise that it can break."""
 
+    _log = "outbox"  # the table of the events that have a number
+
     def __init__(self, home: Path) -> None:
         self._database = home / "feedmill.db"
-        self._taps = home / "out" / "events"
+        self._out = home / "out"
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         connection = sqlite3.connect(self._database, timeout=HANG_GUARD_SEC, isolation_level=None)
@@ -72,13 +76,18 @@ class Ledger:
         return self.rows("SELECT DISTINCT seq FROM consumer_cursors") == [(last,)]
 
     def check_delivered(self) -> None:
-        """What holds once everything was handed over: each event on one line, in order."""
-        written = [
+        """What holds once everything was handed over: each event and each entry on one line, in order."""
+        told = self.rows(f"SELECT seq, type FROM {self._log} ORDER BY seq")
+        assert self._lines("events") == [seq for seq, _ in told]
+        assert self._lines("entries") == [seq for seq, kind in told if kind in _ENTRY_CHANGES]
+
+    def _lines(self, kind: str) -> list[int]:
+        """The numbers on the lines of the files of one kind."""
+        return [
             json.loads(line)["seq"]
-            for path in sorted(self._taps.glob("*.ndjson"))
+            for path in sorted((self._out / kind).glob("*.ndjson"))
             for line in path.read_text("utf-8").splitlines()
         ]
-        assert written == list(range(1, self.number("SELECT count(*) FROM outbox") + 1))
 
     def leases(self, pid: int) -> int:
         """Lanes that this process still holds."""
@@ -137,6 +146,8 @@ class Ledger:
 class PostgresLedger(Ledger):
     """The same of a database: its log has events with numbers, and some that wait for theirs."""
 
+    _log = "events"
+
     def __init__(self, home: Path, dsn: str) -> None:
         super().__init__(home)
         self._dsn = dsn
@@ -157,14 +168,6 @@ class PostgresLedger(Ledger):
         last = self.number("SELECT coalesce(max(seq), 0) FROM events")
         told = self.rows("SELECT DISTINCT seq FROM consumer_cursors")
         return not waiting and told == [(last,)]
-
-    def check_delivered(self) -> None:
-        lines = [
-            json.loads(line)["seq"]
-            for path in sorted(self._taps.glob("*.ndjson"))
-            for line in path.read_text("utf-8").splitlines()
-        ]
-        assert lines == list(range(1, self.number("SELECT count(*) FROM events") + 1))
 
     def _check_file(self) -> None:
         """PostgreSQL looks after its own files."""

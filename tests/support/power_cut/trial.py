@@ -6,7 +6,7 @@ import re
 import shutil
 from pathlib import Path
 from random import Random  # noqa: TID251  # with a seed
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tests.support.living_feeds_publisher import Press, pressing
 from tests.support.power_cut.disk import Disk
@@ -25,10 +25,11 @@ from feedmill.engine.service import queries
 from feedmill.engine.service.webhooks import add_webhook
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import UnreachableError
+from feedmill.publish.ndjson import ENTRY_CHANGES
 
 FEEDS, HOSTS = 12, 6
 
-_EVENT: Final = re.compile(rb'"seq":(\d+),"id":"([^"]+)"')
+_EVENT: Final = re.compile(rb'"seq":(\d+),"(?:event_)?id":"([^"]+)"')
 _TAIL_BYTES: Final = 100  # longer than a number with its id
 _CUTS_AFTER_NEWS: Final = 0.7  # of all cuts come right after a reader was told something
 
@@ -142,20 +143,27 @@ async def _judge(recorded: Recorded, home: Path, told: Told, cut: str) -> None:
 async def _go_on(services: Services, told: Told, log: dict[int, str], cut: str) -> None:
     """After the cut: one more event; the files have all, and a cursor gives what is left."""
     await subscribe_unchecked("http://127.0.1.9/after-the-cut", services)
-    sink, *_ = await file_sinks(services)
-    await deliver_pending(services.store, sink)
-    folder = Path(services.config.store.home) / "out" / "events"
-    lines = [
+    for sink in await file_sinks(services):
+        await deliver_pending(services.store, sink)
+    lines = _lines(services, "events")
+    numbers = [line["seq"] for line in lines]
+    assert numbers == list(range(1, len(log) + 2)), f"{cut}: the files have {numbers}"
+    assert all(log[line["seq"]] == line["id"] for line in lines[:-1]), f"{cut}: other events"
+    entries = [(line["seq"], line["event_id"]) for line in _lines(services, "entries")]
+    changes = [(line["seq"], line["id"]) for line in lines if line["type"] in ENTRY_CHANGES]
+    assert entries == changes, f"{cut}: the files of entries have {entries}, not {changes}"
+    cursor = max(told.rest, default=0)
+    page = await queries.events(services, after=cursor, limit=1_000_000)
+    assert [one.seq for one in page.items] == list(range(cursor + 1, len(log) + 2)), cut
+
+
+def _lines(services: Services, kind: str) -> list[dict[str, Any]]:
+    folder = Path(services.config.store.home) / "out" / kind
+    return [
         json.loads(line)
         for path in sorted(folder.glob("*.ndjson"))
         for line in path.read_bytes().splitlines()
     ]
-    numbers = [line["seq"] for line in lines]
-    assert numbers == list(range(1, len(log) + 2)), f"{cut}: the files have {numbers}"
-    assert all(log[line["seq"]] == line["id"] for line in lines[:-1]), f"{cut}: other events"
-    cursor = max(told.rest, default=0)
-    page = await queries.events(services, after=cursor, limit=1_000_000)
-    assert [one.seq for one in page.items] == list(range(cursor + 1, len(log) + 2)), cut
 
 
 def _told_by(operation: Operation) -> bool:
