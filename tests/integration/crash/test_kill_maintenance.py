@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.support.feed_documents import numbered
 from tests.support.run_process import Mill
 from tests.support.sample_refreshes import an_entry, new_feed, poll
+from tests.support.subscribe_harness import feed_document
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.settings import load_config
@@ -157,6 +158,33 @@ def test_merge_is_killed_around_its_commits(tmp_path: Path, store_url: str | Non
 
             assert -signal.SIGKILL in await killed_often(mill, store_url, "move", one, other)
             assert await facts(mill) == (1, 3, ())
+
+    asyncio.run(story())
+
+
+def test_undoing_a_merge_is_killed_around_its_commits(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    mill = Mill(tmp_path / "home", store_url)
+
+    async def story() -> None:
+        async with Publisher() as publisher:
+            for path, numbers in (("/old.rss", (1, 2, 3, 4)), ("/new.rss", (2, 3, 4, 5))):
+                publisher.script(path, feed_document(*numbers), host="127.0.0.1")
+                await mill.subscribe([publisher.url(path)])
+            await mill.command("sync")
+            before = await facts(mill)
+            await mill.command("duplicates", "--merge", "--yes")
+            async with open_services(load_config(None, mill.settings)) as services:
+                (merged,) = await services.store.merged_feeds()
+
+            words = ("duplicates", "--undo", merged.url)
+            assert -signal.SIGKILL in await killed_often(mill, store_url, *words)
+
+            assert await facts(mill) == before
+            async with open_services(load_config(None, mill.settings)) as services:
+                events = await services.store.events(after=0, limit=1_000)
+            assert [event.type for event in events].count("feed.unmerged") == 1
 
     asyncio.run(story())
 

@@ -24,9 +24,15 @@ BODY = mp3(1, 600_000)
 @pytest.mark.parametrize(
     "failpoint", ["media-write@2", "media-synced", "media-kept", "store-commit@5"]
 )
-def test_killed_download_ends_whole_and_once(tmp_path: Path, failpoint: str) -> None:
+def test_killed_download_ends_whole_and_once(
+    tmp_path: Path, failpoint: str, store_url: str | None
+) -> None:
+    if store_url is not None:
+        failpoint = failpoint.replace("store-commit@5", "pg-written@3")
+
     async def story() -> None:
-        async with hang_guard(), opened(tmp_path, clock=SystemClock()) as stage:
+        stage_here = opened(tmp_path, clock=SystemClock(), store_url=store_url)
+        async with hang_guard(), stage_here as stage:
             answer = media_file(BODY, piece_bytes=100_000, pause_sec=0.01)
             stage.publisher.script("/1.mp3", answer, host="127.0.0.1")
             items = podcast(episode(1, stage.publisher.url("/1.mp3")))
@@ -34,8 +40,8 @@ def test_killed_download_ends_whole_and_once(tmp_path: Path, failpoint: str) -> 
             await stage.pass_once()
             await stage.close()
 
-            killed = await run_jobs_killed(tmp_path, None, failpoint)
-            ended = await run_jobs_killed(tmp_path, None)
+            killed = await run_jobs_killed(tmp_path, store_url, failpoint)
+            ended = await run_jobs_killed(tmp_path, store_url)
             await stage.open()
 
             assert (killed, ended) == (-signal.SIGKILL, 0)
