@@ -147,6 +147,7 @@ def _begin(
     saved = _load(path) if resume else None
     if saved is not None:
         return _checked(saved, name, form, where, path)
+    _cursor_file(path).unlink(missing_ok=True)  # first: it is about the file that goes
     path.unlink(missing_ok=True)
     return None
 

@@ -66,9 +66,10 @@ class FeedModel(RuleBasedStateMachine):
 
     @rule(failure=st.sampled_from([500, 404, 410, 304]))
     def fail(self, failure: int) -> None:
-        """An answer without a document changes nothing."""
+        """An answer without a document changes nothing; the host that fails again and again is left alone for a time."""
         self.stage.publish(self.feed, Answer(status=failure))
         self.run(self.stage.poll(self.feed))
+        self.stage.later(hours=2)
 
     @rule()
     def restart(self) -> None:

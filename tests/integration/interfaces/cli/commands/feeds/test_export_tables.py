@@ -183,6 +183,35 @@ def test_an_interrupted_export_is_continued_where_it_ended(
         assert sum(record.rec_type == "request" for record in found) == 4
 
 
+@pytest.mark.parametrize("form", ["ndjson", "csv", "sqlite", "warc"])
+def test_an_export_that_was_begun_anew_forgets_how_far_the_last_one_came(
+    mill: Mill, feed: Any, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = mill.folder / "anew"
+    options = ("export", "fetches", "--format", form, "--feed", feed["id"], "--out", str(path))
+    mill.ok(*options)
+    save = exports._save
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(exports, "_save", killed)
+    assert mill(*options).status == 130
+    monkeypatch.setattr(exports, "_save", save)
+    if form == "sqlite":  # nothing of its first batch was committed
+        with sqlite3.connect(path) as database:
+            database.execute("DELETE FROM fetches")
+    else:
+        path.write_bytes(path.read_bytes()[:100])
+
+    said = mill.json(*options, "--resume")
+
+    assert said["rows"] == 4
+    if form == "sqlite":
+        with sqlite3.connect(path) as database:
+            assert database.execute("SELECT count(*) FROM fetches").fetchone() == (4,)
+
+
 def test_a_later_export_continues_a_complete_file_with_what_is_new(
     mill: Mill, publisher: Publisher
 ) -> None:
