@@ -28,17 +28,24 @@ _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
 _NO_ERROR: Final = Status(StatusCode.UNSET)
 
 
+class _Resource(Resource):
+    """The SDK's groups spans by its hash, which it computes for each span by writing it as JSON."""
+
+    __hash__ = object.__hash__
+
+
 class OtlpExporter:
     """Exports finished traces; `close` sends what is left, within a limit."""
 
     def __init__(self, config: ObserveConfig, *, instance: str) -> None:
-        self._resource = Resource.create(
+        named = Resource.create(
             {
                 "service.name": config.service_name,
                 "service.version": __version__,
                 "service.instance.id": instance,
             }
         )
+        self._resource = _Resource(named.attributes, named.schema_url)
         self._scope = InstrumentationScope("feedmill", __version__)
         _report_export_errors()
         self._exporter = OTLPSpanExporter(endpoint=traces_url(config.otlp_endpoint or ""))

@@ -3,7 +3,8 @@
 One poll is one trace: `poll` holds `schedule`, `http` (with `dns`, `connect`, `tls`, `wait`, `body`), `keep`, `parse`,
 `normalise`, `identify`, `compare`, `decide`, `events` and `store`. Spans are collected in memory while the poll
 runs. At its end the whole trace is exported or dropped: an error is always exported, of the rest a
-ratio by trace id, so that several processes agree on a trace (tail sampling within one poll).
+ratio by trace id, so that several processes agree on a trace (tail sampling within one poll). As soon as a poll
+that the ratio leaves out is known to have gone well (`settle`), its further steps are no longer collected.
 
 `span("parse")` opens a span of the trace that the current task works on; without one it returns an object
 that does nothing. What sends traces elsewhere is an `Export` function (adapters/otlp.py).
@@ -12,6 +13,7 @@ that does nothing. What sends traces elsewhere is an `Export` function (adapters
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, Token
+from dataclasses import dataclass, field
 from random import getrandbits  # noqa: TID251  (ids: no decision depends on them)
 from time import perf_counter_ns as _now
 from time import time_ns
@@ -26,6 +28,7 @@ _TRACEPARENT: Final = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}"
 _LOW_BITS: Final = 2**64 - 1
 # What a note in a trace's log says; a name in this place begins a span.
 _END, _FACTS, _REQUEST, _LATER, _ROOT_FACTS, _ROOT_REQUEST, _ROOT_ERROR = range(7)
+_OF_ROOT: Final = (_ROOT_FACTS, _ROOT_REQUEST, _ROOT_ERROR)
 _current: Final[ContextVar["Trace | None"]] = ContextVar("feedmill_trace", default=None)
 
 
@@ -36,21 +39,23 @@ class Parent(NamedTuple):
     span_id: int
 
 
-class Span(NamedTuple):
+@dataclass(slots=True)
+class Span:
     """One step of a finished trace, as an exporter sees it."""
 
     name: str
     parent: int  # its place in the trace's list; -1: none
     start_ns: int  # of the monotonic clock
     end_ns: int
-    facts: dict[str, Fact]  # under the names of OpenTelemetry
-    error: str | None
-    is_request: bool  # to another program
+    facts: dict[str, Fact] = field(default_factory=dict)  # under the names of OpenTelemetry
+    error: str | None = None
+    is_request: bool = False  # to another program
 
 
 class OpenSpan:
     """The step of the current trace that is open; this one does nothing, for when there is no trace."""
 
+    __slots__ = ()
     trace: "Trace | None" = None
 
     def __enter__(self) -> Self:
@@ -67,15 +72,17 @@ class OpenSpan:
     def describe(self, facts: Callable[..., Facts], *of: object) -> None:
         """Add the facts that the function gives, if the trace is exported at all."""
 
-    def requested(self, error: str | None) -> None:
-        """The step was a request to another program, and how it failed if it did."""
+    def requested(self, error: str | None, facts: Callable[..., Facts], *of: object) -> None:
+        """The step was a request to another program, how it failed if it did, and the facts that are added later."""
 
 
 class _TracedSpan(OpenSpan):
     """The same for a trace: one object serves all its spans, because they are nested."""
 
+    __slots__ = ("_log", "trace")
+
     def __init__(self, trace: "Trace") -> None:
-        self.trace = trace
+        self.trace: Trace | None = trace
         self._log = trace.log
 
     def __exit__(
@@ -89,13 +96,13 @@ class _TracedSpan(OpenSpan):
         else:
             self._log += (_END, _now(), kind.__name__)
             if self.trace is not None:
-                self.trace.error = kind.__name__
+                self.trace.is_kept = True
 
     def describe(self, facts: Callable[..., Facts], *of: object) -> None:
         self._log += (_FACTS, facts, of)
 
-    def requested(self, error: str | None) -> None:
-        self._log += (_REQUEST, error, None)
+    def requested(self, error: str | None, facts: Callable[..., Facts], *of: object) -> None:
+        self._log += (_REQUEST, error, None, _FACTS, facts, of)
 
 
 _NO_SPAN: Final = OpenSpan()
@@ -110,40 +117,32 @@ class Trace:
     """
 
     __slots__ = (
-        "_export", "_token", "began_ns", "error", "links", "log", "open_span", "remote_parent", "root_id", "sampled",
-        "trace_id",
+        "_export", "_token", "began_ns", "is_kept", "is_recording", "log", "open_span", "trace_id",
     )  # fmt: skip
+    remote_parent: Parent | None = None
+    links: tuple[Parent, ...] = ()
 
     def __init__(
         self, export: Export, name: str, trace_id: int, *, sampled: bool, began_ns: int | None
     ) -> None:
         self.trace_id = trace_id
-        self.root_id = 0  # of a part of another trace; else it follows from the trace's id
-        self.sampled = sampled
-        self.error: str | None = None
+        self.is_kept = sampled  # it will be exported, as far as is known now
+        self.is_recording = True
         self.began_ns = _now() if began_ns is None else began_ns
         # A name begins a span; a number is a note to the open one.
         self.log: list[Any] = [name, self.began_ns, None]
-        self.remote_parent: Parent | None = None
-        self.links: tuple[Parent, ...] = ()
         self.open_span = _TracedSpan(self)
         self._export = export
-        self._token: Token[Trace | None] | None = None
 
     @property
     def first_id(self) -> int:
         """The id of the root span; the other spans count on from it."""
-        return self.root_id or (self.trace_id >> 65) + 1
+        return (self.trace_id >> 65) + 1
 
     @property
     def origin_ns(self) -> int:
         """What the monotonic clock lacks to the time of day."""
         return time_ns() - _now()
-
-    @property
-    def is_kept(self) -> bool:
-        """True when the trace will be exported, as far as is known now."""
-        return self.sampled or self.error is not None
 
     @property
     def hex_id(self) -> str:
@@ -171,9 +170,13 @@ class Trace:
         """The root span is a request to another program."""
         self.log += (_ROOT_REQUEST, None, None)
 
+    def settle(self) -> None:
+        """Collect no further steps unless the trace is exported: all went well so far."""
+        self.is_recording = self.is_kept
+
     def fail(self, reason: str) -> None:
         """Mark the trace as failed: it is exported whatever the ratio says."""
-        self.error = reason
+        self.is_kept = self.is_recording = True
         self.log += (_ROOT_ERROR, reason, None)
 
     def spans(self) -> list[Span]:
@@ -188,26 +191,27 @@ class Trace:
             at = inside[-1] if inside else -1
             if isinstance(what, str):
                 inside.append(len(spans))
-                spans.append(Span(what, at, value, value, {}, None, is_request=False))
+                spans.append(Span(what, at, value, value))
             elif what == _END:
-                error = spans[at].error or more
-                spans[inside.pop()] = spans[at]._replace(end_ns=value, error=error)
+                spans[at].end_ns, spans[at].error = value, spans[at].error or more
+                inside.pop()
             elif what == _LATER:
                 self.log = []
                 value(self, *more)
                 self._read(self.log, spans, inside)
                 self.log = log
-            elif what == _ROOT_ERROR:
-                spans[0] = spans[0]._replace(error=value)
-            elif what in (_REQUEST, _ROOT_REQUEST):
-                at = 0 if what == _ROOT_REQUEST else at
-                spans[at] = spans[at]._replace(is_request=True, error=value or spans[at].error)
             else:
-                facts = spans[0 if what == _ROOT_FACTS else at].facts
-                facts |= {name: one for name, one in value(*more).items() if one is not None}
+                one = spans[0 if what in _OF_ROOT else at]
+                if what in (_FACTS, _ROOT_FACTS):
+                    one.facts |= {
+                        name: fact for name, fact in value(*more).items() if fact is not None
+                    }
+                else:
+                    one.error = value or one.error
+                    one.is_request = one.is_request or what in (_REQUEST, _ROOT_REQUEST)
 
     def __enter__(self) -> Self:
-        self._token = _current.set(self)
+        self._token: Token[Trace | None] = _current.set(self)
         return self
 
     def __exit__(
@@ -216,14 +220,26 @@ class Trace:
         problem: BaseException | None,
         _: TracebackType | None,
     ) -> None:
-        if self._token is not None:
-            _current.reset(self._token)
+        _current.reset(self._token)
         self.open_span.trace = None  # no cycle, nothing for the collector
         if kind is not None:
             self.fail(kind.__name__)
         if self.is_kept:
             self.log += (_END, _now(), None)
             self._export(self)
+
+
+class _JoinedTrace(Trace):
+    """A part of a trace that began elsewhere."""
+
+    def __init__(self, export: Export, name: str, parents: Sequence[Parent]) -> None:
+        super().__init__(export, name, parents[0].trace_id, sampled=True, began_ns=None)
+        self._root_id = getrandbits(63) + 1
+        self.remote_parent, self.links = parents[0], tuple(parents[1:])
+
+    @property
+    def first_id(self) -> int:
+        return self._root_id
 
 
 def _given(facts: Mapping[str, Fact | None]) -> Facts:
@@ -246,16 +262,13 @@ class Traces:
 
     def join(self, name: str, parents: Sequence[Parent]) -> Trace:
         """A part of the first parent's trace that another process or task adds; linked to the others."""
-        trace = Trace(self._export, name, parents[0].trace_id, sampled=True, began_ns=None)
-        trace.root_id = getrandbits(63) + 1
-        trace.remote_parent, trace.links = parents[0], tuple(parents[1:])
-        return trace
+        return _JoinedTrace(self._export, name, parents)
 
 
 def span(name: str) -> OpenSpan:
-    """Begin a span of the current trace; does nothing without one."""
+    """Begin a span of the current trace; does nothing without one, and once it is settled."""
     trace = _current.get()
-    if trace is None:
+    if trace is None or not trace.is_recording:
         return _NO_SPAN
     trace.log += (name, _now(), None)
     return trace.open_span
@@ -264,6 +277,12 @@ def span(name: str) -> OpenSpan:
 def current_trace() -> Trace | None:
     """The trace that this task works on."""
     return _current.get()
+
+
+def recorded_trace() -> Trace | None:
+    """The trace that this task works on while its steps are collected."""
+    trace = _current.get()
+    return trace if trace is not None and trace.is_recording else None
 
 
 def kept_trace_id() -> str | None:

@@ -117,6 +117,10 @@ def test_ratio_zero_exports_failures_only(tmp_path: Path, collector: OtlpReceive
     ((trace_id, spans),) = collector.traces().items()
     assert ids == [None, trace_id]
     assert spans["poll"].status.message == "server-error"
+    assert {"schedule", "http", "dns", "first byte", "body", "decide", "store"} <= set(spans)
+    assert facts_of(spans["http"])["http.response.status_code"] == 500
+    assert facts_of(spans["poll"])["feedmill.outcome"] == "server-error"
+    assert facts_of(spans["poll"])["url.full"].endswith("/feed")
 
 
 def test_log_line_exemplar_and_events_carry_the_trace(

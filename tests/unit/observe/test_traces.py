@@ -12,6 +12,7 @@ from feedmill.observe.traces import (
     current_trace,
     kept_trace_id,
     read_traceparent,
+    recorded_trace,
     span,
 )
 
@@ -24,7 +25,7 @@ def traces(ratio: float = 1.0) -> tuple[Traces, list[Trace]]:
 def test_span_without_a_trace_does_nothing() -> None:
     with span("parse") as one:
         one.describe(dict)
-        one.requested("timeout")
+        one.requested("timeout", dict)
 
     assert (one.trace, current_trace(), kept_trace_id()) == (None, None, None)
 
@@ -35,7 +36,7 @@ def test_spans_nest_and_end_in_the_order_of_the_poll() -> None:
     with begun.begin("poll") as trace:
         with span("http") as sending:
             trace.add("connect", 1, 2, net__peer="x")
-            sending.requested("timeout")
+            sending.requested("timeout", dict)
         trace.describe(dict, {"feedmill.outcome": "fresh"})
         with span("store") as storing:
             storing.describe(lambda n: {"feedmill.events": n, "feedmill.none": None}, 2)
@@ -76,6 +77,35 @@ def test_ratio_zero_drops_what_went_well_and_keeps_what_failed() -> None:
 
     assert exported == [failed]
     assert failed.spans()[0].error == "timeout"
+
+
+def test_settled_trace_collects_no_further_steps_unless_it_is_exported() -> None:
+    for ratio, steps in ((0.0, ["poll", "http"]), (1.0, ["poll", "http", "store"])):
+        with traces(ratio)[0].begin("poll") as trace:
+            with span("http"):
+                pass
+            trace.settle()
+            assert recorded_trace() is (trace if ratio else None)
+            with span("store"):
+                pass
+
+        assert [one.name for one in trace.spans()] == steps
+
+
+def test_error_after_a_trace_was_settled_is_exported_with_the_steps_before_and_after() -> None:
+    begun, exported = traces(0.0)
+
+    with begun.begin("poll") as trace:
+        with span("http"):
+            trace.settle()
+        with span("decide"):
+            trace.fail("KeyError")
+        with span("store"):
+            trace.settle()
+
+    assert exported == [trace]
+    assert [one.name for one in trace.spans()] == ["poll", "http", "store"]
+    assert trace.spans()[0].error == "KeyError"
 
 
 def test_exception_keeps_the_trace_and_marks_the_span() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import time
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from zlib import crc32
 
@@ -21,9 +22,10 @@ from feedmill.config import FetchConfig
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import ConfigError, NotSentError
 from feedmill.model.fetch import FailureReason, FetchLimits, RefusalReason
-from feedmill.observe.traces import Trace, current_trace
+from feedmill.observe.traces import Trace, recorded_trace
 
 _MAX_IDLE_HANDLES = 512
+_NOT_MODIFIED = int(HTTPStatus.NOT_MODIFIED)
 # Codes for which pycurl has an old name or none.
 _WEIRD_SERVER_REPLY = 8
 _TOO_LARGE = 100
@@ -80,7 +82,7 @@ class Connections:
             else StreamedResponse(limits, sink)
         )
         sessions = self._sessions.of(host) if request.url.startswith("https") else None
-        trace = current_trace()
+        trace = recorded_trace()
         try:
             handle.prepare(request, transfer, sessions)
             if request.bytes_per_sec:
@@ -95,9 +97,11 @@ class Connections:
             ended = await self._loop.perform(handle.curl)
             if self._is_too_late(request) and not handle.curl.getinfo(pycurl.REQUEST_SIZE):
                 raise NotSentError  # it was still connecting
-            if trace is not None:
+            answer = _answer(transfer, ended, handle)
+            # Most answers are a 304 of a trace that is dropped: nothing failed.
+            if trace is not None and (trace.is_kept or answer.status != _NOT_MODIFIED):
                 trace.add_later(_add_phases, _timings(handle.curl), began_ns)
-            return _answer(transfer, ended, handle)
+            return answer
         finally:
             self._stall_watch.stop_watching(transfer)
             if request.room is not None:

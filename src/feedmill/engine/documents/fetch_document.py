@@ -94,8 +94,7 @@ async def fetch_and_judge(
     with span("http") as sending:
         response = await fetcher.fetch(plan, verify_tls=own.verify_tls, proxy=own.proxy, room=room)
         if sending.trace is not None:
-            sending.requested(response.error)
-            sending.describe(_request_facts, plan, response)
+            sending.requested(response.error, _request_facts, plan, response)
     elapsed_ms = int((clock.monotonic() - began) * 1000)
     now = clock.now()
     verdict = judge(response, plan, now)

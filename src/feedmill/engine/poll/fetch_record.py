@@ -80,15 +80,19 @@ def with_reading(fetch: FetchRecord, reading: Reading) -> FetchRecord:
             return fetch
 
 
-def begin_poll(traces: Traces, feed: Feed, scheduled_at: datetime, waited_sec: float) -> Trace:
+def begin_poll(
+    traces: Traces, feed: Feed, scheduled_at: datetime, waited_sec: float, of_lane: Facts
+) -> Trace:
     """A trace that begins with the claim of the lane; why and when the poll was due is its first span."""
     now_ns = time.perf_counter_ns()
     trace = traces.begin("poll", began_ns=now_ns - int(waited_sec * 1e9))
-    trace.add_later(_add_schedule, feed, scheduled_at, now_ns)
+    trace.add_later(_add_schedule, feed, scheduled_at, now_ns, of_lane)
     return trace
 
 
-def _add_schedule(trace: Trace, feed: Feed, scheduled_at: datetime, now_ns: int) -> None:
+def _add_schedule(
+    trace: Trace, feed: Feed, scheduled_at: datetime, now_ns: int, of_lane: Facts
+) -> None:
     trace.add(
         "schedule",
         trace.began_ns,
@@ -98,22 +102,25 @@ def _add_schedule(trace: Trace, feed: Feed, scheduled_at: datetime, now_ns: int)
         feedmill__scheduled_at=scheduled_at.isoformat(),
         feedmill__health=feed.schedule.health,
     )
+    facts = {"feedmill.feed_id": feed.id, "url.full": printable_url(feed.url), **of_lane}
+    trace.describe(dict, facts)
 
 
-def with_trace(feed: Feed, fetch: FetchRecord, trace: Trace | None) -> FetchRecord:
+def with_trace(fetch: FetchRecord, trace: Trace | None) -> FetchRecord:
     """The record with the id of its trace when that is exported; a poll that failed always is."""
     if trace is None:
         return fetch
-    trace.describe(_poll_facts, feed, fetch)
     if fetch.outcome not in SUCCESSFUL_OUTCOMES:
         trace.fail(fetch.outcome)
-    return replace(fetch, trace_id=trace.hex_id) if trace.is_kept else fetch
+    trace.settle()
+    if not trace.is_kept:
+        return fetch
+    trace.describe(_poll_facts, fetch)
+    return replace(fetch, trace_id=trace.hex_id)
 
 
-def _poll_facts(feed: Feed, fetch: FetchRecord) -> Facts:
+def _poll_facts(fetch: FetchRecord) -> Facts:
     return {
-        "feedmill.feed_id": feed.id,
-        "url.full": printable_url(feed.url),
         "feedmill.fetch_id": fetch.fetch_id,
         "feedmill.outcome": fetch.outcome,
         "feedmill.entries_new": fetch.entries_new,

@@ -115,8 +115,8 @@ class LaneWorker:
         if self.services.traces is None:
             return await self._refresh(feed, scheduled_at)
         waited_sec = self.services.clock.monotonic() - self.claimed_at
-        with begin_poll(self.services.traces, feed, scheduled_at, waited_sec) as trace:
-            trace.describe(_lane_facts, self.claim.lane.key, self.forced)
+        of_lane: Facts = {"feedmill.lane": self.claim.lane.key, "feedmill.forced": self.forced}
+        with begin_poll(self.services.traces, feed, scheduled_at, waited_sec, of_lane):
             return await self._refresh(feed, scheduled_at)
 
     async def _refresh(self, feed: Feed, scheduled_at: datetime) -> bool:
@@ -264,10 +264,6 @@ class LaneWorker:
         return outcome.kind == "failed" and is_incident(
             self.pace, outcome.reason, self.services.config.host
         )
-
-
-def _lane_facts(lane: str, forced: bool) -> Facts:  # called by position only
-    return {"feedmill.lane": lane, "feedmill.forced": forced}
 
 
 def _commit_facts(committed: Committed) -> Facts:

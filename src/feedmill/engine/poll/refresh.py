@@ -158,7 +158,7 @@ async def read_answer(
             lambda: apply_quota(compared, feed, services.config.quota, answer.at), is_large=is_large
         )
         reading = quota.read
-    fetch = with_trace(feed, with_reading(fetch, reading), current_trace())
+    fetch = with_trace(with_reading(fetch, reading), current_trace())
     schedule, arrived = await learn_pace(feed, answer, reading, services)
     conclude = partial(
         _conclude,
@@ -335,7 +335,7 @@ def _event_facts(events: tuple[NewEvent, ...]) -> Facts:
 
 def _traced(events: tuple[NewEvent, ...]) -> tuple[NewEvent, ...]:
     """The events with the W3C context of an exported trace, which goes out to webhooks and the bus."""
-    trace = current_trace()
+    trace = current_trace() if events else None
     if trace is None or not trace.is_kept:
         return events
     context = {"traceparent": trace.traceparent}
