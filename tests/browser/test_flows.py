@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Route, expect
 
 from feedmill_demo.server.script import document
 from tests.browser.conftest import Watched
@@ -21,6 +21,12 @@ async def pass_once(stage: Stage) -> None:
 async def wait_a_minute(stage: Stage) -> None:
     """Move the clock."""
     stage.later(minutes=1)
+
+
+async def fail_once(stage: Stage) -> None:
+    """A feed that came, and then did not."""
+    feed = await stage.add("/paper", document(rss(item(1))), document(b"gone"))
+    await stage.poll(feed, times=2)
 
 
 def test_a_feed_is_added_polled_and_explained(empty: ConsoleMill, watched: Watched) -> None:
@@ -99,16 +105,38 @@ def test_new_events_and_figures_appear_by_themselves(empty: ConsoleMill, watched
     expect(log.locator("#stream-status")).to_have_text("live")
     expect(overview.locator("#overview")).to_contain_text("all are well")
 
-    async def add(stage: Stage) -> None:
-        feed = await stage.add("/paper", document(rss(item(1))), document(b"gone"))
-        await stage.poll(feed, times=2)
-
-    empty.tell(add)
+    empty.tell(fail_once)
 
     expect(log.locator("tbody tr").first).to_contain_text(
         re.compile("new_entry|feed"), timeout=60_000
     )
     expect(overview.locator("#overview")).to_contain_text("backing off", timeout=60_000)
+
+
+def test_page_goes_on_refreshing_after_answers_that_failed(
+    empty: ConsoleMill, chromium: Browser
+) -> None:
+    # Not `watched`: Chromium itself reports the two answers that fail here.
+    page, errors, asked = chromium.new_page(), list[str](), list[str]()
+    page.on("pageerror", lambda error: errors.append(f"{error}"))
+    page.goto(f"{empty.base}/")
+    expect(page.locator("#overview")).to_contain_text("all are well")
+
+    def answer(route: Route) -> None:
+        if route.request.resource_type != "fetch":
+            return route.continue_()
+        asked.append(route.request.url)
+        if len(asked) == 1:
+            return route.abort()
+        return route.fulfill(status=503) if len(asked) == 2 else route.continue_()
+
+    page.route(f"{empty.base}/", answer)
+    empty.tell(fail_once)
+
+    expect(page.locator("#overview")).to_contain_text("backing off", timeout=120_000)
+    assert len(asked) > 2
+    assert errors == []
+    page.close()
 
 
 def test_a_part_of_a_chart_is_shown_larger(mill: ConsoleMill, watched: Watched) -> None:

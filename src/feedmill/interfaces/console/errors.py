@@ -44,7 +44,9 @@ _STATUSES: Final[tuple[tuple[type[FeedmillError], HTTPStatus], ...]] = (
 def on_error(request: AnyRequest, error: FeedmillError) -> Response[bytes]:
     """The page of an error of the engine."""
     if isinstance(error, AccessError) and error.reason == "unauthenticated":
-        path = request.scope["path"] if request.method == "GET" else "/"
+        query = request.scope["query_string"].decode("ascii", "replace")
+        wanted = request.scope["path"] + (f"?{query}" if query else "")
+        path = wanted if request.method == "GET" else "/"
         return go_to(request, f"{LOGIN}?next={quote(path)}")
     status = next((code for kind, code in _STATUSES if isinstance(error, kind)), None)
     if status is None:

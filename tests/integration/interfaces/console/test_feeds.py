@@ -1,9 +1,12 @@
 """The list of feeds, adding, importing, and one action on many."""
 
+import re
+
 import pytest
 from tests.support.console_client import Browser, ConsoleMill, text_of
 from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, rss
+from tests.support.rest_client import Answer
 
 from feedmill_demo.server.script import document
 
@@ -99,13 +102,37 @@ def test_an_action_on_many_feeds_is_confirmed_first(
         assert "0 feeds" in text_of(browser.open("/console/feeds"))
 
 
+def ask(browser: Browser, **fields: str) -> tuple[Answer, dict[str, str]]:
+    """The question about all feeds of a list, and the form that answers it."""
+    wanted = {"all": "1", **fields}
+    asked = browser.send("/console/feeds/bulk", wanted, page="/console/feeds")
+    found = re.search(rb'name="digest" value="([0-9a-f]+)"', asked.body)
+    shown = "" if found is None else found[1].decode()
+    return asked, {**wanted, "confirmed": "1", "digest": shown}
+
+
 def test_all_feeds_of_a_list_can_be_chosen_at_once(mill: ConsoleMill, browser: Browser) -> None:
     add(mill, "alpha"), add(mill, "beta")
-    fields = {"action": "pause", "all": "1", "text": "alpha", "confirmed": "1"}
+    _, confirmed = ask(browser, action="pause", text="alpha")
 
-    browser.send("/console/feeds/bulk", fields, page="/console/feeds")
+    browser.send("/console/feeds/bulk", confirmed, page="/console/feeds")
 
     assert "1 feed" in text_of(browser.open("/console/feeds?state=paused"))
+
+
+def test_list_that_changed_after_the_question_is_asked_about_again(
+    mill: ConsoleMill, browser: Browser
+) -> None:
+    feed_id = add(mill, "alpha")
+    asked, confirmed = ask(browser, action="remove")
+    add(mill, "beta")
+
+    again = browser.send("/console/feeds/bulk", confirmed, page="/console/feeds")
+
+    assert "1 feed?" in text_of(asked)
+    assert "2 feeds?" in text_of(again)
+    assert "The list has changed since you were asked." in text_of(again)
+    assert browser.open(f"/console/feeds/{feed_id}").status == 200
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Who may see the console, and whose forms it takes."""
 
 import re
+from urllib.parse import unquote
 
 import pytest
 from tests.support.console_client import FORM, Browser, ConsoleMill, form_token, text_of
@@ -41,6 +42,17 @@ def test_with_a_token_in_the_store_a_browser_has_to_log_in(mill: ConsoleMill) ->
     assert log_in(browser, secret, next="/console/feeds") == 200
     assert browser.path == "/console/feeds"
     assert secret not in browser.cookies["feedmill_session"]
+
+
+def test_login_leads_to_the_page_that_was_wanted_with_its_query(mill: ConsoleMill) -> None:
+    secret, browser = mill.issue("read"), mill.browser()
+    wanted = "/console/feeds?text=a%20b&order=added"
+
+    browser.open(wanted)
+    _, _, after = browser.path.partition("next=")
+    log_in(browser, secret, next=unquote(after))
+
+    assert browser.path == wanted
 
 
 def test_the_session_cookie_is_kept_from_scripts_and_other_sites(mill: ConsoleMill) -> None:

@@ -16,7 +16,7 @@ from feedmill.engine.service.feeds.bulk_feeds import (
 )
 from feedmill.engine.service.health.feed_health import health_in_brief
 from feedmill.errors import SeveralFeedsError, UsageError
-from feedmill.interfaces.console.forms import tags_of, text_field
+from feedmill.interfaces.console.forms import digest_of, tags_of, text_field
 from feedmill.interfaces.console.render import go_to, page
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
@@ -126,14 +126,18 @@ async def bulk(request: AnyRequest) -> Response[bytes]:
     tag = text_field(form, "tag")
     action = bulk_action(text_field(form, "action"), tag)
     where = feed_filter({key: str(value) for key, value in form.multi_items()})
-    if form.get("all") == "1":
+    is_all = form.get("all") == "1"
+    if is_all:
         ids = await matching_feed_ids(where, services)
     else:
         ids = tuple(str(one) for one in form.getall("feed", []))[:MAX_BULK_FEEDS]
     if not ids:
         message = "no feed was selected"
         raise UsageError(message)
-    if form.get("confirmed") == "1":
+    digest, is_confirmed = digest_of(ids), form.get("confirmed") == "1"
+    # Feeds come into a list and leave it: the answer holds for those that the question was about.
+    is_changed = is_confirmed and is_all and form.get("digest") != digest
+    if is_confirmed and not is_changed:
         count = await apply_to_feeds(action, ids, services, tag=tag)
         words = f"{_WORDS[action]} {count:,} {'feed' if count == 1 else 'feeds'}: done."
         return go_to(request, _link(query_of(where)), words)
@@ -147,7 +151,9 @@ async def bulk(request: AnyRequest) -> Response[bytes]:
         words=_WORDS[action],
         tag=tag,
         ids=ids,
-        is_all=form.get("all") == "1",
+        is_all=is_all,
+        is_changed=is_changed,
+        digest=digest,
         shown=[feed for feed in shown if feed is not None],
         chosen=query_of(where),
         back=_link(query_of(where)),

@@ -6,7 +6,6 @@ form of this console; a bearer token alone confirms nothing.
 # Tested in tests/integration/interfaces/console/test_review.py
 
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from litestar import Response, Router, get, post
@@ -27,7 +26,7 @@ from feedmill.engine.two_phase.review import (
 from feedmill.engine.two_phase.sidecar_files import read_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow, WindowLibrary
 from feedmill.errors import AccessError, ConflictError, FeedmillError, UsageError
-from feedmill.interfaces.console.forms import text_field
+from feedmill.interfaces.console.forms import digest_of, text_field
 from feedmill.interfaces.console.render import go_to, page
 from feedmill.interfaces.console.session import SCOPE, known_caller, read_form, session_of
 from feedmill.interfaces.server_state import AnyRequest, services_of
@@ -112,7 +111,7 @@ async def decide_held(request: AnyRequest) -> Response[bytes]:
     if not chosen or action not in ("insert", "drop"):
         message = "select entries, and say whether they are to be inserted or dropped"
         raise UsageError(message)
-    digest = _digest_of_held(chosen)
+    digest = digest_of(f"{one.entry_uid} {one.content_hash}" for one in chosen)
     if form.get("confirmed") != "1":
         rows = [_row_of_held(one) for one in chosen]
         fields = {"entry": sorted(uids), "digest": [digest]}
@@ -253,11 +252,6 @@ def _check_shown(form: FormMultiDict, digest: str) -> None:
     if not digest or form.get("digest") != digest:
         message = "this is not what was shown; nothing was inserted"
         raise ConflictError(message, reason="other-file", hint="open the page again and repeat")
-
-
-def _digest_of_held(chosen: Sequence[HeldEntry]) -> str:
-    texts = sorted(f"{one.entry_uid} {one.content_hash}" for one in chosen)
-    return sha256("\n".join(texts).encode()).hexdigest()
 
 
 def _row_of_held(one: HeldEntry) -> ShownRow:

@@ -13,13 +13,16 @@ function follow() {
     busy = true;
     try {
       const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-      if (!answer.ok || answer.redirected) return source.close();
+      if (answer.redirected || answer.status === 403) return source.close();  // no longer allowed to look
+      if (!answer.ok) return;  // the next tick asks again
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const part of document.querySelectorAll("[data-live]")) {
         const other = fresh.getElementById(part.id);
         if (other && other.innerHTML !== part.innerHTML) part.replaceChildren(...other.childNodes);
       }
       zoomable();
+    } catch {
+      // The server is away; the stream reconnects by itself, and its next tick asks again.
     } finally {
       busy = false;
     }
