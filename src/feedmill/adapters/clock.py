@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import Final
 
+_RANDOM_BYTES: Final = 2_048
 _TICKS: Final = 4096  # of one millisecond: the 12 bits that RFC 9562 calls rand_a
 
 
@@ -17,6 +18,7 @@ class SystemClock:
     def __init__(self) -> None:
         self._last_tick = 0
         self._lock = Lock()
+        self._random, self._random_of = b"", 0  # bytes for ids, and the process that drew them
 
     def now(self) -> datetime:
         """The current instant, aware, in UTC."""
@@ -37,7 +39,7 @@ class SystemClock:
         ends of their ids.
         """
         tick = self._next_tick()
-        tail = int.from_bytes(os.urandom(8), "big")
+        tail = int.from_bytes(self._draw(8), "big")
         number = (tick >> 12 & (1 << 48) - 1) << 80
         number |= 0x7 << 76 | (tick & 0xFFF) << 64
         number |= 0b10 << 62 | tail & (1 << 62) - 1
@@ -47,6 +49,17 @@ class SystemClock:
     def new_secret(self) -> str:
         """256 random bits, in letters that need no escaping anywhere."""
         return urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
+
+    def _draw(self, count: int) -> bytes:
+        """Random bytes, drawn in advance: a system call for each id hands the interpreter to another thread.
+
+        A forked process draws its own.
+        """
+        with self._lock:
+            if len(self._random) < count or self._random_of != os.getpid():
+                self._random, self._random_of = os.urandom(_RANDOM_BYTES), os.getpid()
+            drawn, self._random = self._random[:count], self._random[count:]
+            return drawn
 
     def _next_tick(self) -> int:
         """The wall clock in 4096ths of a millisecond; greater than the last, whatever it says."""

@@ -3,7 +3,7 @@
 
 from feedmill.model.base import Value
 from feedmill.model.event import NewEvent
-from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane
+from feedmill.model.feed import BlobRef, Feed, FetchRecord, HostPace, Lane
 from feedmill.model.identity import Changes, KnownEntry, Removed
 from feedmill.model.push import PushEvidence
 from feedmill.model.running.job import JobStep, NewJob
@@ -33,6 +33,7 @@ class Refresh(Value):
     job: JobStep | None = None  # how far the job has come that made this; fenced with it
     jobs: tuple[NewJob, ...] = ()  # queued with this
     push: PushEvidence | None = None  # what it says about the feed's hub
+    release: HostPace | None = None  # the pace with which the lane goes back, once all is written
 
 
 class Committed(Value):

@@ -367,6 +367,54 @@ class TestSchedule:
 
         tell(story)
 
+    def test_the_last_commit_of_a_lane_gives_it_back_with_its_pace(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            (claim,) = await claim_all(store)
+            pace = HostPace(gap_ms=2_000, slow_down=4.0)
+            refresh = a_refresh(feed, 1, at=NOON, scheduled_at=NOON, lane=claim.lane)
+            due_at = refresh.feed.next_poll_at
+
+            await store.commit(replace(refresh, release=pace))
+
+            assert await store.next_due_at() == due_at
+            (again,) = await claim_all(store, now=due_at)
+            assert again.lane.pace == pace
+            assert again.scheduled_at == (due_at,)
+
+        tell(story)
+
+    def test_a_commit_that_writes_nothing_gives_no_lane_back(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            (first,) = await claim_all(store)
+            (second,) = await claim_all(store, "another", now=NOON + 2 * HOUR)
+            late = a_refresh(feed, 1, at=NOON, scheduled_at=NOON, lane=first.lane)
+
+            done = await store.commit(replace(late, release=PACE))
+
+            assert done.fenced
+            assert await claim_all(store, now=NOON + 2 * HOUR) == ()
+            mine = a_refresh(feed, 2, at=NOON + 2 * HOUR, lane=second.lane)
+            assert not (await store.commit(mine)).fenced
+
+        tell(story)
+
+    def test_a_poll_that_read_no_document_leaves_the_title_alone(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            (claim,) = await claim_all(store)
+            named = replace(feed, title="A title")
+            await store.commit(a_refresh(named, 1, at=NOON, changes=await read(store, named, [])))
+
+            await store.commit(a_refresh(named, 2, at=NOON + MINUTE, lane=claim.lane))
+
+            found = await store.feed(feed.id)
+            assert found is not None
+            assert found.title == "A title"
+
+        tell(story)
+
     def test_a_deferred_feed_is_due_when_it_was(self, tell: Tell) -> None:
         async def story(store: Store) -> None:
             feed = await a_feed(store)

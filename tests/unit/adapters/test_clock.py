@@ -1,6 +1,7 @@
 """Time that is aware, and ids that are unique and in the order in which they were made."""
 
 import asyncio
+import os
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from uuid import UUID
@@ -55,6 +56,23 @@ def test_the_beginning_of_an_id_is_the_moment_at_which_it_was_made() -> None:
     after = clock.now()
 
     assert before.timestamp() * 1000 - 1 <= milliseconds <= after.timestamp() * 1000 + 1
+
+
+def test_a_forked_process_draws_other_random_ends() -> None:
+    clock = SystemClock()
+    clock.new_id()
+    reader, writer = os.pipe()
+
+    child = os.fork()
+    if child == 0:
+        os.write(writer, clock.new_id().encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    theirs = os.read(reader, 36).decode()
+
+    assert theirs[-12:] != clock.new_id()[-12:]
+    os.close(reader)
+    os.close(writer)
 
 
 def test_threads_never_get_the_same_id() -> None:

@@ -16,6 +16,9 @@ from feedmill.errors import MigrationError
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations" / "sqlite"
 
+# A poll changes a few bytes of each page that it touches, and the log takes whole pages (docs/explanation/capacity.md).
+PAGE_BYTES: Final = 2048
+
 _TRIES: Final = 60  # of one busy slice each
 _VERSIONS: Final = """CREATE TABLE IF NOT EXISTS schema_versions (
   version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT"""
@@ -35,6 +38,7 @@ class Migration(NamedTuple):
 def migrate(connection: sqlite3.Connection, folder: Path = MIGRATIONS) -> int:
     """Apply what is missing; the version that the database has now."""
     migrations = read_migrations(folder)
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # an older file keeps its own
     _patiently(connection, "PRAGMA journal_mode = WAL")
     while _apply_next(connection, migrations):
         pass

@@ -78,10 +78,12 @@ def https_url_to_probe(feed: Feed, now: datetime, config: MovesConfig) -> str | 
     if feed.overrides.disable_autodiscovery:
         return None
     since = feed.https_probed_at or feed.created_at
-    wait = timedelta(days=config.https_probe_days)
-    wait *= 1 + _HTTPS_SPREAD * abs(jitter_share(feed.id, since))
     if candidate is not None and candidate.source == "https":
         wait = _HTTPS_AGAIN
+    else:
+        wait = timedelta(days=config.https_probe_days)
+        if now - since >= wait:  # mostly not: every poll asks
+            wait *= 1 + _HTTPS_SPREAD * abs(jitter_share(feed.id, since))
     if now - since < wait:
         return None
     return join_url(replace(split_url(feed.url), scheme="https"))

@@ -25,7 +25,8 @@
                 feeds are not charged with the failure, and after the pause one feed at a time
                 tries again (the canary).
     release     At the end the lane goes back with its new pace and with the feeds that were not
-                polled; if that fails, the lease ends by itself.
+                polled, where nothing is left in the transaction of the last poll; if that fails,
+                the lease ends by itself.
 
 A bug in one refresh costs that run of that feed; a store or disk error is retried while the lease
 lasts, then ends the lane. Pure decisions about pace: schedule/host_pace.py. What one poll does:
@@ -46,7 +47,7 @@ from feedmill.engine.documents.fetch_document import (
 )
 from feedmill.engine.documents.unscheduled import commit_unscheduled
 from feedmill.engine.moves.detect import is_same_host
-from feedmill.engine.moves.follow import apply_move
+from feedmill.engine.moves.follow import apply_move, may_follow
 from feedmill.engine.poll.fetch_record import begin_poll
 from feedmill.engine.poll.redate import redate
 from feedmill.engine.poll.refresh import refresh
@@ -156,9 +157,11 @@ class LaneWorker:
                 send_before=self.lease.deadline,
                 memory=memory,
             )
-            if not await self._commit(feed, result, began):
+            follows = may_follow(result.feed, self.services.clock.now(), self.services.config.moves)
+            if not await self._commit(feed, result, began, is_last=not follows and not self.left):
                 return False
-        await self._follow(result)
+        if follows:
+            await self._follow(result)
         return True
 
     def _on_crash(self, feed: Feed, problem: Exception) -> None:
@@ -186,12 +189,17 @@ class LaneWorker:
             return self.services.clock.now() + timedelta(seconds=feed.schedule.interval_sec)
         return self.lease.limited_until(feed.url) or scheduled_at
 
-    async def _commit(self, feed: Feed, result: Refresh, began: float) -> bool:
-        """Update the host's pace, commit, and report; False when the lane has to pause or is lost."""
+    async def _commit(self, feed: Feed, result: Refresh, began: float, *, is_last: bool) -> bool:
+        """Update the host's pace, commit, and report; False when the lane has to pause or is lost.
+
+        What `is_last` to need the lane gives it back in the same transaction.
+        """
         outcome, result = _outcome_of(result), self._redated(result, began)
         before = self.lease.pace
         await self.lease.update_pace(feed.url, outcome, result.fetch.fetched_at)
         result = self._with_host_event(before, feed, result)
+        if is_last and self.uncommitted == {feed.id}:
+            result = replace(result, release=self.lease.pace)
         with span("store") as storing:
             committed = await retry(
                 lambda: self._commit_once(self._redated(result, began)),
@@ -200,6 +208,8 @@ class LaneWorker:
             )
             storing.describe(_commit_facts, committed)
         self.uncommitted.discard(feed.id)
+        if result.release is not None and not committed.fenced and not committed.duplicate:
+            self.lease.is_released = True
         self.lifecycle.on_refresh(feed, result, committed)
         return not committed.fenced and not self._is_incident(outcome)
 

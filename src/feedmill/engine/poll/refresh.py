@@ -141,13 +141,13 @@ async def read_answer(
     """Everything that follows from an answer that came for the feed; the caller commits it."""
     body = answer.document.body if answer.document is not None else b""
     is_large = len(body) > services.config.run.parse_in_thread_bytes
-    digest = await off_loop(lambda: sha256(body).hexdigest(), is_large=is_large)
+    digest = await off_loop(lambda: sha256(body).hexdigest(), is_large=is_large) if body else None
     fetch = record_fetch(
         feed,
         answer,
         fetch_id=services.clock.new_id(),
         scheduled_at=scheduled_at,
-        body_sha256=digest if body else None,
+        body_sha256=digest,
     )
     blob = await _keep(body, fetch, feed, services)
     reading = await _read(answer, fetch.body_sha256, feed, services)

@@ -3,13 +3,14 @@
 import asyncio
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.support.sample_refreshes import new_feed
 
 from feedmill.adapters.files import make_private_file
-from feedmill.adapters.store.migrate import MIGRATIONS, migrate, read_migrations
+from feedmill.adapters.store.migrate import MIGRATIONS, PAGE_BYTES, migrate, read_migrations
 from feedmill.adapters.store.sqlite import store
 from feedmill.adapters.store.sqlite.connection import connect
 from feedmill.adapters.store.sqlite.store import SqliteStore
@@ -47,6 +48,23 @@ def test_an_empty_file_gets_every_table_and_a_second_run_changes_nothing(tmp_pat
 
     assert version == again == len(read_migrations())
     assert schema(path) == before
+
+
+def test_new_files_have_small_pages_and_old_files_keep_theirs(tmp_path: Path) -> None:
+    new, old = tmp_path / "new.db", tmp_path / "old.db"
+    with closing(sqlite3.connect(old)) as connection:
+        connection.execute("PRAGMA page_size = 4096")
+        connection.execute("CREATE TABLE schema_versions (version, name, sha256)")
+        connection.commit()
+
+    for path in (new, old):
+        migrated(path)
+
+    sizes = []
+    for path in (new, old):
+        with closing(sqlite3.connect(path)) as connection:
+            sizes += connection.execute("PRAGMA page_size").fetchone()
+    assert sizes == [PAGE_BYTES, 4096]
 
 
 @pytest.mark.parametrize("version", range(1, len(read_migrations()) + 1))

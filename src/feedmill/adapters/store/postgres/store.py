@@ -141,7 +141,11 @@ class PostgresStore(SqlStore):
 
     async def commit(self, refresh: Refresh) -> Committed:
         """Write what a refresh decided: all or nothing, once per run."""
-        return await self._committer.commit(refresh)
+        done = await self._committer.commit(refresh)
+        is_written = not done.fenced and not done.duplicate
+        if refresh.lane is not None and refresh.release is not None and is_written:
+            await self._release(ReleasedLane(refresh.lane, refresh.release))
+        return done
 
     async def events(self, *, after: int, limit: int = 1000) -> tuple[Event, ...]:
         """Events after a number, in order."""

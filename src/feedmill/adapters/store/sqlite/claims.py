@@ -63,8 +63,13 @@ _DUE_AT: Final = (
     " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
     f" WHERE s.paused = 0 AND {_CHOSEN}"
 )
-_FIRST_DUE: Final = (
-    "SELECT coalesce(min(next_run_at), ?) FROM feed_sched WHERE lane_id = ? AND paused = 0"
+# The lane ?1 can be claimed when its first feed is due and its host may be asked, which is at ?3.
+_CLAIMABLE: Final = (
+    "claim_at = max(?3, (SELECT coalesce(min(s.next_run_at), ?2) FROM feed_sched s"
+    " WHERE s.lane_id = ?1 AND s.paused = 0))"
+)
+_PACE_SET: Final = ", ".join(
+    f"{name} = ?{at}" for at, name in enumerate(PACE_COLUMNS.split(", "), start=4)
 )
 
 
@@ -122,18 +127,16 @@ def release(connection: sqlite3.Connection, given: ReleasedLane) -> None:
         return
     if held[0] is not None and (pace.next_ok_at is None or instant(held[0]) > pace.next_ok_at):
         pace = replace(pace, next_ok_at=instant(held[0]), blocked_reason=held[1])
+    if deferred:
+        connection.executemany(
+            "UPDATE feed_sched SET next_run_at = ?"
+            " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)",
+            [(micros(due_at), feed_id) for feed_id, due_at in deferred],
+        )
     connection.execute(
-        "UPDATE lanes SET owner = NULL, gap_ms = ?, next_ok_at = ?, blocked_reason = ?,"
-        " slow_down = ?, failures = ?, failing_with = ?, limited_urls = ?,"
-        " troubled_since = ?, canary = ? WHERE lane_id = ?",
-        (*pace_row(pace), lane.id),
+        f"UPDATE lanes SET owner = NULL, {_PACE_SET}, {_CLAIMABLE} WHERE lane_id = ?1",
+        (lane.id, NEVER, _ok_at(pace), *pace_row(pace)),
     )
-    connection.executemany(
-        "UPDATE feed_sched SET next_run_at = ?"
-        " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)",
-        [(micros(due_at), feed_id) for feed_id, due_at in deferred],
-    )
-    make_claimable(connection, lane.id, pace)
 
 
 def host_pace(connection: sqlite3.Connection, url: str) -> HostPace | None:
@@ -201,19 +204,13 @@ def _lease(
 def _pass_over(connection: sqlite3.Connection, lane: Lane) -> None:
     """A lane without due feeds, left by a process that died: fence that off, wait for the next."""
     connection.execute(
-        "UPDATE lanes SET owner = NULL, epoch = ?, next_ok_at = ? WHERE lane_id = ?",
-        (lane.epoch, micros_or_none(lane.pace.next_ok_at), lane.id),
+        f"UPDATE lanes SET owner = NULL, epoch = ?4, next_ok_at = ?5, {_CLAIMABLE} WHERE lane_id = ?1",
+        (lane.id, NEVER, _ok_at(lane.pace), lane.epoch, micros_or_none(lane.pace.next_ok_at)),
     )
-    make_claimable(connection, lane.id, lane.pace)
 
 
-def make_claimable(connection: sqlite3.Connection, lane_id: int, pace: HostPace) -> None:
-    """Let the lane be claimed when its first feed is due and its host may be asked."""
-    (first_due,) = connection.execute(_FIRST_DUE, (NEVER, lane_id)).fetchone()
-    ok_at = 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
-    connection.execute(
-        "UPDATE lanes SET claim_at = ? WHERE lane_id = ?", (max(first_due, ok_at), lane_id)
-    )
+def _ok_at(pace: HostPace) -> int:
+    return 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
 
 
 def next_due_at(

@@ -6,7 +6,7 @@
 import sqlite3
 from typing import Any, Final
 
-from feedmill.adapters.store.sqlite import event_log
+from feedmill.adapters.store.sqlite import claims, event_log
 from feedmill.adapters.store.sqlite.changes import write_changes
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
 from feedmill.adapters.store.tables.changes import (
@@ -23,7 +23,7 @@ from feedmill.adapters.store.tables.codec import (
     state_row,
 )
 from feedmill.adapters.store.tables.contents.held_entries import hold, release
-from feedmill.adapters.store.tables.lanes import reschedule
+from feedmill.adapters.store.tables.lanes import ReleasedLane, reschedule
 from feedmill.adapters.store.tables.running import figures
 from feedmill.adapters.store.tables.running.jobs import add_job, advance_job
 from feedmill.adapters.store.tables.subscriptions import fetches
@@ -53,6 +53,10 @@ _UPDATE_FEED: Final = (
     f"UPDATE feeds SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)},"
     " confirmations = ?, confirmed_at = ? WHERE feed_no = ?"
 )
+# SQLite writes an index again when a statement names its column, whatever the value: a poll that
+# read no document leaves the title alone, and with it a page.
+_TITLE_AT: Final = STATE_COLUMNS.index("title")
+_UPDATE_UNREAD: Final = _UPDATE_FEED.replace(" title = ?,", "", 1)
 _SET_NEXT_RUN: Final = "UPDATE feed_sched SET next_run_at = ? WHERE feed_no = ?"
 # The figures of the poll join those of the day in the statement that sets the next run.
 _COUNT: Final = (
@@ -97,6 +101,8 @@ def commit(
     is_poll = refresh.decision is not None and not refresh.entries_only
     values = poll_values(fetch, refresh.feed.schedule) if is_poll else None
     done = _write(connection, refresh, found, queries, values, searchable=searchable)
+    if lane is not None and refresh.release is not None:
+        claims.release(connection, ReleasedLane(lane, refresh.release))
     if values is not None:
         totals.add(fetch, values)  # at last: a job that fails counts for nothing
     return done
@@ -211,12 +217,9 @@ def _update_feed(
 ) -> None:
     """The state of the feed; a 304 or a whole document confirms every entry in it by this row."""
     confirmed_at = document.seen_at if document.whole else document.before_at
-    connection.execute(
-        _UPDATE_FEED,
-        (
-            *state_row(refresh.feed),
-            document.confirmation,
-            confirmed_at,
-            document.feed_no,
-        ),
-    )
+    state, about = state_row(refresh.feed), (document.confirmation, confirmed_at, document.feed_no)
+    if refresh.changes is None and refresh.lane is not None:
+        unread = state[:_TITLE_AT] + state[_TITLE_AT + 1 :]
+        connection.execute(_UPDATE_UNREAD, (*unread, *about))
+    else:
+        connection.execute(_UPDATE_FEED, (*state, *about))

@@ -31,6 +31,7 @@ FROM_STORE: Final = (sqlite3.Error, msgspec.DecodeError, UnicodeDecodeError)
 PARAMETERS: Final = 500  # of one IN (…): far below SQLite's limit, and few shapes to prepare
 
 _NOT_TEXT: Final = "Could not decode to UTF-8"  # of an OperationalError without a code
+_CHECKPOINT_BYTES: Final = 40 * 1024 * 1024  # of log, then it is written into the file
 _BUSY_SLICE_SEC: Final = 1.0  # one wait inside SQLite; the writer repeats it up to its patience
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _REASONS: Final = {
@@ -131,7 +132,8 @@ def _connect(path: str, *, synchronous: Synchronous) -> sqlite3.Connection:
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("PRAGMA cache_size = -65536")
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA wal_autocheckpoint = 10000")
+        (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_BYTES // page_bytes}")
         connection.execute("PRAGMA journal_size_limit = 67108864")
         connection.create_function("begins_word", 2, begins_word, deterministic=True)
         connection.create_function("mask_address", 1, mask_address, deterministic=True)
