@@ -11,6 +11,7 @@ import asyncio
 import resource
 import sys
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,11 +22,12 @@ from feedmill.adapters.screeners.model_files import USE_M, model_path
 from feedmill.app.screeners import default_topics, evaluation_set, install_model, open_screeners
 from feedmill.config import Config, ScreenConfig, StoreConfig
 from feedmill.engine.two_phase.screen import screen_texts
-from feedmill.model.screening import ScreenText
+from feedmill.model.screening import Screening, ScreenText
 from feedmill.screen.evaluate import read_gold
 from feedmill.screen.texts import joined_text
 
 DEFAULT_MODELS = Path(sys.prefix) / ".feedmill-models"
+_WARM_UP = 16
 
 
 def texts_for(count: int) -> list[ScreenText]:
@@ -40,47 +42,54 @@ def texts_for(count: int) -> list[ScreenText]:
     return found
 
 
-async def measure_encoder(texts: list[ScreenText], models: Path) -> float:
-    """The encoder alone, over the same texts in the same batches; texts per second."""
-    encoder = OnnxEncoder(USE_M.id, model_path(models), frozenset(), 0)
-    passages = [joined_text(text) for text in texts]
-    await encoder.encode(passages[:16])
-    began, cpu = time.perf_counter(), time.process_time()
-    for start in range(0, len(passages), 256):
-        await encoder.encode(passages[start : start + 256])
-    took, used = time.perf_counter() - began, time.process_time() - cpu
-    print(f"encoder  {took:7.1f} s  {len(texts) / took:8.0f}/s  {used:7.1f} CPU s")
-    return len(texts) / took
-
-
 async def measure(count: int, models: Path) -> None:
-    """Screen by each method and print what it took."""
+    """Screen by each method and print what it took.
+
+    The encoder alone and the methods take turns over the same texts, so that a busy machine is equally
+    busy for all of them; the hybrid comes before words alone, which find its words remembered.
+    """
     texts = texts_for(count)
     chars = sum(len(text.title) + len(text.summary) for text in texts) / max(1, len(texts))
     print(f"{count:,} candidates of {chars:.0f} characters on average")
-    alone = await measure_encoder(texts, models)
-    for method in ("lexical", "hybrid"):
-        with TemporaryDirectory(prefix="feedmill-bench-") as home:
-            config = Config(
-                store=StoreConfig(home=home), screen=ScreenConfig(model_dir=str(models))
+    encoder = OnnxEncoder(USE_M.id, model_path(models), frozenset(), 0)
+    spent: dict[str, list[float]] = {name: [0.0, 0.0] for name in ("encoder", "hybrid", "lexical")}
+    keeps = 0
+    async with AsyncExitStack() as stack:
+        home = stack.enter_context(TemporaryDirectory(prefix="feedmill-bench-"))
+        config = Config(store=StoreConfig(home=home), screen=ScreenConfig(model_dir=str(models)))
+        await install_model(config, "use-m")
+        opened = {
+            name: await stack.enter_async_context(open_screeners(config, name))
+            for name in ("lexical", "hybrid")
+        }
+
+        async def turn(name: str, some: list[ScreenText]) -> tuple[Screening, ...]:
+            if name == "encoder":
+                await encoder.encode([joined_text(text) for text in some])
+                return ()
+            own = opened[name]
+            return await screen_texts(
+                some, default_topics(), own.screeners, config.screen, asked=own.asked
             )
-            await install_model(config, "use-m")
-            async with open_screeners(config, method) as opened:
+
+        for name in spent:
+            await turn(name, texts[:_WARM_UP])
+        for start in range(_WARM_UP, count, config.screen.batch):
+            some = texts[start : start + config.screen.batch]
+            for name, sums in spent.items():
                 began, cpu = time.perf_counter(), time.process_time()
-                done = await screen_texts(
-                    texts,
-                    default_topics(),
-                    opened.screeners,
-                    config.screen,
-                    asked=opened.asked,
-                )
-                took, used = time.perf_counter() - began, time.process_time() - cpu
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+                done = await turn(name, some)
+                sums[0] += time.perf_counter() - began
+                sums[1] += time.process_time() - cpu
+                keeps += sum(one.suggestion == "keep" for one in done if name == "hybrid")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    for name, (took, used) in spent.items():
+        alone = spent["encoder"][1]
         print(
-            f"{method:8} {took:7.1f} s  {count / took:8.0f}/s  {used:7.1f} CPU s  "
-            f"peak {peak:5.0f} MiB  keep {sum(one.suggestion == 'keep' for one in done):,}  "
-            f"{count / took / alone:.2f} of the encoder's speed"
+            f"{name:8} {took:7.1f} s  {count / took:8.0f}/s  {used:7.1f} CPU s  "
+            f"{alone / used:.2f} of the encoder's speed per CPU-second"
         )
+    print(f"peak {peak:.0f} MiB, keep {keeps:,}")
 
 
 def main() -> None:

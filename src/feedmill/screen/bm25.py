@@ -150,7 +150,7 @@ def _evidence(words: Located, topic: str, lexicon: Lexicon) -> tuple[str, ...]:
     text, located = words
     loud: list[tuple[float, int, int]] = []
     for term, start, end in located:
-        weight = dict(lexicon.weights.get(term, ())).get(place, 0.0)
+        weight = next((own for at, own in lexicon.weights.get(term, ()) if at == place), 0.0)
         if weight <= 0:
             continue
         if loud and start < loud[-1][2]:

@@ -24,9 +24,9 @@ Scales = Mapping[tuple[TextScript, str], "Scale"]
 LOCAL: Final[frozenset[Method]] = frozenset({"lexical", "embedding"})
 LEXICAL: Final = Calibration(weights={"lexical": 2.6}, bias=-2.6 * 1.55)
 EMBEDDING: Final = Calibration(weights={"embedding": 1.7}, bias=-1.7 * 2.45)
-HYBRID: Final = Calibration(weights={"lexical": 1.55, "embedding": 1.55}, bias=-1.55 * 3.7)
+HYBRID: Final = Calibration(weights={"lexical": 1.55, "embedding": 1.55}, bias=-1.55 * 4.0)
 # Of a name and a line: shared words are a hint, and their absence says nothing.
-THIN: Final = Calibration(weights={"lexical": 0.2, "embedding": 1.7}, bias=-1.7 * 2.45)
+THIN: Final = Calibration(weights={"lexical": 0.1, "embedding": 1.7}, bias=-1.7 * 2.45)
 _EDGE: Final = 30.0  # beyond this a probability is 0 or 1 for everybody
 _LEAST_SHARE: Final = 0.5  # of the spread over all topics: one that hits nothing has none itself
 _LEAST: Final = 1e-6

@@ -60,8 +60,7 @@ def language_of(text: str) -> str:
 
 def main_script(text: str) -> str:
     """The language that stands for the script of most letters; empty for Latin and for no letters."""
-    letters = len(_LETTER.findall(text))
-    if not letters or text.isascii():
+    if text.isascii() or not (letters := len(_LETTER.findall(text))):
         return UNKNOWN
     kana, han = (len(_SCRIPTS[code].findall(text)) / letters for code in ("ja", "zh"))
     if kana + han >= _SCRIPT_SHARE:
@@ -79,13 +78,13 @@ def _by_words(text: str, candidates: tuple[str, ...], script: str) -> str:
     words = _WORD.findall(text.casefold())[:_SAMPLE_WORDS]
     weights: dict[str, float] = {}
     signs: Counter[str] = Counter()  # different words and letters that speak for a language
-    for word in dict.fromkeys(words):
-        speakers = [code for code in _SPEAKERS.get(word, ()) if code in candidates]
+    for word in dict.fromkeys(filter(_SPEAKERS.__contains__, words)):
+        speakers = [code for code in _SPEAKERS[word] if code in candidates]
         for code in speakers:  # a word of many languages tells little about each of them
             weights[code] = weights.get(code, 0.0) + 1 / len(speakers)
             signs[code] += 1
-    for letter in set(text.casefold()):
-        code = _OWNERS.get(letter, UNKNOWN)
+    for letter in () if text.isascii() else _OWNERS.keys() & set(text.casefold()):
+        code = _OWNERS[letter]
         if code in candidates:
             weights[code] = weights.get(code, 0.0) + 1
             signs[code] += 1

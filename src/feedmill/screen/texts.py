@@ -33,7 +33,7 @@ _SMUGGLED: Final = re.compile(r"[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f
 _HAN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _HAN_SHARE: Final = 0.3
-_FEWEST_LETTERS: Final = 3
+_LETTERS: Final = re.compile(r"(?:[^\W\d_][\W\d_]*){3}")
 
 
 def screen_text_of(candidate: WindowCandidate) -> ScreenText:
@@ -70,15 +70,14 @@ def joined_text(text: ScreenText) -> str:
 
 def has_words(text: ScreenText) -> bool:
     """Whether there is anything of its own to judge: emoji or a feed's title alone are nothing."""
-    return (
-        len(_LETTER.findall(" ".join((text.title, text.summary, *text.categories))))
-        >= _FEWEST_LETTERS
-    )
+    return bool(_LETTERS.search(" ".join((text.title, text.summary, *text.categories))))
 
 
 @lru_cache(maxsize=1_024)  # every method asks about the same text
 def script_of(text: str) -> TextScript:
     """Which population a text is compared with: scores differ between scripts, not only topics."""
+    if text.isascii():
+        return "other"
     letters = len(_LETTER.findall(text))
     han = len(_HAN.findall(text))
     return "han" if letters and han / letters >= _HAN_SHARE else "other"

@@ -61,7 +61,7 @@ def fold_diacritics(word: str) -> str:
     """A word without accents and vowel marks: Äpfel and Apfel, café and cafe are one term."""
     if word.isascii():
         return word
-    return _MARKS.sub("", unicodedata.normalize("NFKD", word))
+    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", word)))
 
 
 def _pairs(piece: str, start: int) -> list[tuple[str, int, int]]:

@@ -24,7 +24,6 @@ from feedmill.screen.embedding_scores import (
     description_sentences,
     example_sentences,
     margin,
-    subject_similarity,
     thin_margin,
     thin_scale,
 )
@@ -96,13 +95,22 @@ def test_a_thin_topic_is_its_name_and_description_apart_and_together() -> None:
 
 
 def test_examples_are_blended_with_the_description_and_counter_examples_take_away() -> None:
-    ordinary = subject_similarity([0.2] * 9)
+    ordinary = 0.2
     bare = thin_margin([0.4, 0.2], (), (), ordinary)
 
     assert bare == pytest.approx(0.3 - 0.65 * 0.2)
     assert thin_margin([0.4, 0.2], [0.9], (), ordinary) == pytest.approx(bare + 0.2 * 0.6)
     assert thin_margin([0.4, 0.2], (), [0.5], ordinary) == pytest.approx(bare - 0.5 * 0.2)
     assert thin_margin([0.4, 0.2], (), [0.1], ordinary) == bare
+
+
+def test_a_name_that_is_near_where_its_description_is_not_is_another_sense() -> None:
+    """Opera the browser is near to the name of a topic about stages and singers."""
+    same = thin_margin([0.3, 0.3, 0.4], (), (), 0.0)
+
+    assert same == pytest.approx(0.2 * 0.3 + 0.8 * 0.35)
+    assert thin_margin([0.9, 0.3, 0.4], (), (), 0.0) == same
+    assert thin_margin([0.1, 0.3, 0.4], (), (), 0.0) < same
 
 
 @given(st.lists(st.floats(-1, 1), max_size=6), st.floats(-1, 1), st.floats(-1, 1))
@@ -116,7 +124,7 @@ def test_an_example_like_the_text_never_lowers_and_a_counter_example_never_raise
 
 
 def test_the_scale_of_thin_topics_follows_the_spread_of_an_encoders_cosines() -> None:
-    fitted = [0.0458 - 0.0712, 0.0458 + 0.0712]
+    fitted = [-0.076, 0.076]
 
     same, wider = thin_scale(fitted), thin_scale([2 * one for one in fitted])
 

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.encoders import Encoder, Matrix
@@ -17,11 +18,11 @@ from feedmill.model.base import Value
 from feedmill.model.screening import Method, Score, ScreenText, Topic, TopicSet
 from feedmill.screen.calibration import EMBEDDING, Scale, probability, scales_of, z_score
 from feedmill.screen.embedding_scores import (
+    THIN,
     background_similarity,
     description_sentences,
     example_sentences,
     margin,
-    subject_similarity,
     thin_margin,
     thin_scale,
 )
@@ -30,6 +31,7 @@ from feedmill.screen.texts import TextScript, joined_text, script_of
 from feedmill.screen.topics import known_share
 
 _MAX_CHARS: Final = 1_000
+_POWER_ROUNDS: Final = 100
 
 Span = tuple[int, int]
 
@@ -48,9 +50,10 @@ class _Prepared(Value):
     """A topic set as vectors: one matrix of all sentences, and where each topic's are."""
 
     sentences: Matrix
+    common: Matrix  # see `_centred`
     places: dict[str, _Place]
     background: Span
-    general: Span  # background and subjects
+    general: Span  # background, subjects and ordinary entries
     scales: dict[tuple[TextScript, str], Scale]
     thin: Scale
 
@@ -89,6 +92,7 @@ class EmbeddingScreener:
             return ()
         prepared = self._prepared.get(topics.version) or await self._prepare(topics)
         vectors = await self._vectors([joined_text(text) for text in readable])
+        vectors = _centred(vectors, prepared.common)
         return await asyncio.to_thread(self._scores, readable, vectors, prepared)
 
     async def close(self) -> None:
@@ -119,29 +123,27 @@ class EmbeddingScreener:
         against = put([s for one in (*topics.topics, *topics.rivals) for s in one.not_examples])
         ordinary = put(topics.background)
         subjects = put(self._subjects)
-        background, general = (against[0], ordinary[1]), (ordinary[0], subjects[1])
-        sentences = await self._vectors(passages)
-        prepared = _Prepared(
-            sentences=sentences,
-            places=places,
-            background=background,
-            general=general,
-            scales={},
-            thin=thin_scale(()),
-        )
         population = [joined_text(text) for text in self._reference]
-        vectors = await self._vectors(population)
-        raws = [{name: raw.rich for name, raw in row.items()} for row in _raws(vectors, prepared)]
-        scales = scales_of(list(zip(map(script_of, population), raws, strict=True)))
-        cosines = vectors @ sentences[subjects[0] : subjects[1]].T
-        thin = thin_scale(cosines.ravel().tolist())
-        prepared = _Prepared(
+        entries = put(population)
+        vectors = await self._vectors(passages)
+        common = _common_part(vectors[ordinary[0] : entries[1]])
+        sentences = _centred(vectors, common)
+        bare = _Prepared(
             sentences=sentences,
+            common=common,
             places=places,
-            background=background,
-            general=general,
-            scales=scales,
-            thin=thin,
+            background=(against[0], ordinary[1]),
+            general=(ordinary[0], entries[1]),
+            scales={},
+            thin=THIN,
+        )
+        rows = _raws(sentences[slice(*entries)], bare)
+        raws = [{name: raw.rich for name, raw in row.items()} for row in rows]
+        cosines = sentences[slice(*entries)] @ sentences[slice(*subjects)].T
+        prepared = replace(
+            bare,
+            scales=scales_of(list(zip(map(script_of, population), raws, strict=True))),
+            thin=thin_scale(cosines.ravel().tolist()),
         )
         self._prepared[topics.version] = prepared
         return prepared
@@ -153,9 +155,7 @@ class EmbeddingScreener:
         known = await self._memory.get_many(self._encoder.id, keys)
         todo = {key: passage for key, passage in zip(keys, cut, strict=True) if key not in known}
         if todo:
-            rows = await self._encoder.encode(list(todo.values()))
-            rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-            packed = rows.astype(np.float16)
+            packed = _unit(await self._encoder.encode(list(todo.values()))).astype(np.float16)
             fresh = {key: row.tobytes() for key, row in zip(todo, packed, strict=True)}
             await self._memory.put_many(self._encoder.id, fresh)
             known |= fresh
@@ -187,25 +187,66 @@ class EmbeddingScreener:
         return tuple(found)
 
 
+def _common_part(vectors: Matrix) -> Matrix:
+    """What texts about anything have in common: their mean, and the direction in which they differ most.
+
+    That direction is the language: without it, a text is not near to a topic for being written in its language.
+    """
+    mean = vectors.mean(axis=0, keepdims=True)
+    moved = vectors - mean
+    widest = moved[:1]
+    for _ in range(_POWER_ROUNDS):  # power iteration: a hundredth of the cost of all directions
+        widest = _unit(widest @ moved.T @ moved)
+    return np.concatenate([mean, widest])
+
+
+def _centred(vectors: Matrix, common: Matrix) -> Matrix:
+    """Vectors of length one without the common part."""
+    mean, widest = common
+    moved = vectors - mean
+    return _unit(moved - np.outer(moved @ widest, widest))
+
+
+def _unit(vectors: Matrix) -> Matrix:
+    found: Matrix = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return found
+
+
 def _raws(vectors: Matrix, prepared: _Prepared) -> Iterator[dict[str, _Raw]]:
-    cosines: list[list[float]] = (vectors @ prepared.sentences.T).tolist()
-    has_thin = any(place.known < 1 for place in prepared.places.values())
-    for row in cosines:
-        ordinary = background_similarity(row[slice(*prepared.background)])
-        general = subject_similarity(row[slice(*prepared.general)]) if has_thin else 0.0
+    cosines: Matrix = vectors @ prepared.sentences.T
+    ordinary = {
+        topic: _nearest_other(cosines, place.described, prepared)
+        for topic, place in prepared.places.items()
+        if place.known < 1
+    }
+    for at, row in enumerate(cosines.tolist()):
+        background = background_similarity(row[slice(*prepared.background)])
         yield {
             topic: _Raw(
-                rich=margin(row[slice(*place.own)], ordinary),
-                thin=0.0 if place.known >= 1 else _thin(row, place, general),
+                rich=margin(row[slice(*place.own)], background),
+                thin=_thin(row, place, ordinary[topic][at]) if topic in ordinary else 0.0,
             )
             for topic, place in prepared.places.items()
         }
 
 
-def _thin(row: list[float], place: _Place, general: float) -> float:
+def _nearest_other(cosines: Matrix, described: Span, prepared: _Prepared) -> list[float]:
+    """How near each text is to the nearest general sentence, in what that does not share with the topic.
+
+    "Photography and cameras" says nothing against a topic about photographs of animals.
+    """
+    general = prepared.sentences[slice(*prepared.general)]
+    shared = np.maximum(0, (prepared.sentences[slice(*described)] @ general.T).mean(axis=0))
+    near = cosines[:, slice(*described)].mean(axis=1)
+    rest = cosines[:, slice(*prepared.general)] - np.outer(near, shared)
+    found: list[float] = rest.max(axis=1).tolist()
+    return found
+
+
+def _thin(row: list[float], place: _Place, ordinary: float) -> float:
     return thin_margin(
         row[slice(*place.described)],
         row[slice(*place.examples)],
         row[slice(*place.against)],
-        general,
+        ordinary,
     )
