@@ -5,7 +5,7 @@ from typing import Final
 
 from feedmill.config import MovesConfig
 from feedmill.model.addresses import mask_address
-from feedmill.model.base import Value
+from feedmill.model.base import Value, filled
 from feedmill.model.feed import Move, MoveCandidate, MoveSource
 
 DEFAULT_MOVES: Final = MovesConfig()
@@ -56,16 +56,10 @@ def candidate_shape(candidate: MoveCandidate, config: MovesConfig) -> CandidateS
     """The candidate with what is missing under these settings."""
     seen_for = candidate.last_seen_at - candidate.first_seen_at
     left = timedelta(hours=config.quarantine_hours) - seen_for
-    return CandidateShape(
+    return filled(
+        CandidateShape,
+        candidate,
         url=mask_address(candidate.url),
-        source=candidate.source,
-        sightings=candidate.sightings,
-        first_seen_at=candidate.first_seen_at,
-        last_seen_at=candidate.last_seen_at,
-        attempts=candidate.attempts,
-        refuted_at=candidate.refuted_at,
-        retry_at=candidate.retry_at,
-        reason=candidate.reason,
         missing=MissingShape(
             sightings=max(0, config.sightings - candidate.sightings),
             hours=round(max(0.0, left.total_seconds() / 3600), 2),

@@ -80,54 +80,21 @@ def event_wire(event: Event) -> dict[str, Any]:
 
 def token_wire(token: Token) -> dict[str, Any]:
     """A token without its secret, which is not stored."""
-    return {
-        "id": token.id,
-        "name": token.name,
-        "scopes": list(token.scopes),
-        "created_at": format_instant(token.created_at),
-        "expires_at": format_instant(token.expires_at),
-        "revoked_at": format_instant(token.revoked_at),
-        "last_used_at": format_instant(token.last_used_at),
-    }
+    return _plain(token)
 
 
 def webhook_wire(webhook: Webhook) -> dict[str, Any]:
     """A webhook without its secrets: only how many are valid, and until when."""
-    return {
-        "id": webhook.id,
-        "url": webhook.url,
-        "created_at": format_instant(webhook.created_at),
-        "types": list(webhook.types),
-        "feed_id": webhook.feed_id,
-        "tag": webhook.tag,
-        "format": webhook.format,
-        "payload": webhook.payload,
-        "state": webhook.state,
-        "paused_reason": webhook.paused_reason,
-        "cursor": webhook.cursor,
-        "attempts": webhook.attempts,
-        "next_attempt_at": format_instant(webhook.next_attempt_at),
-        "last_delivery_at": format_instant(webhook.last_delivery_at),
-        "last_result": webhook.last_result,
-        "last_status": webhook.last_status,
-        "secrets": [
-            {"valid_until": format_instant(secret.valid_until)} for secret in webhook.secrets
-        ],
-    }
+    shape = _plain(webhook)
+    for of_subscribers in ("topic", "expires_at"):
+        del shape[of_subscribers]
+    until = [{"valid_until": one["valid_until"]} for one in shape.pop("secrets")]
+    return {**shape, "secrets": until}
 
 
 def dead_letter_wire(letter: DeadLetter) -> dict[str, Any]:
     """A batch that was given up, with its events."""
-    return {
-        "id": letter.id,
-        "webhook_id": letter.webhook_id,
-        "reason": letter.reason,
-        "status": letter.status,
-        "detail": letter.detail or None,
-        "attempts": letter.attempts,
-        "died_at": format_instant(letter.died_at),
-        "events": [event_wire(event) for event in letter.events],
-    }
+    return {**_plain(letter), "detail": letter.detail or None}
 
 
 def format_instant(moment: datetime | None) -> str | None:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from feedmill.config import MovesConfig, ScheduleConfig
 from feedmill.model.addresses import mask_address
+from feedmill.model.base import filled
 from feedmill.model.feed import BodyRef, Feed, FeedOverrides, FetchRecord
 from feedmill.model.running.webhook import Webhook
 from feedmill.model.schedule import Decision, Hint, Hints
@@ -62,61 +63,38 @@ def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_
 
 def feed_detail(feed: Feed, aliases: tuple[str, ...], config: ScheduleConfig) -> FeedDetail:
     """The feed with its addresses."""
-    return FeedDetail(
-        **_fields(feed_shape(feed, config)), aliases=tuple(map(mask_address, aliases))
-    )
+    shown = feed_shape(feed, config)
+    return filled(FeedDetail, shown, aliases=tuple(map(mask_address, aliases)))
 
 
 def added_feed(feed: Feed, config: ScheduleConfig, *, created: bool) -> AddedFeed:
     """The feed that an address led to."""
-    return AddedFeed(**_fields(feed_shape(feed, config)), created=created)
+    return filled(AddedFeed, feed_shape(feed, config), created=created)
 
 
 def overrides_shape(own: FeedOverrides) -> OverridesShape:
     """The overrides of a feed, without its secrets."""
-    return OverridesShape(
-        min_interval_sec=own.min_interval_sec,
-        max_interval_sec=own.max_interval_sec,
-        user_agent=own.user_agent,
+    return filled(
+        OverridesShape,
+        own,
         header_names=tuple(name for name, _ in own.headers),
         has_credentials=own.username is not None or own.password is not None,
         has_proxy=own.proxy is not None,
-        verify_tls=own.verify_tls,
-        push_only=own.push_only,
-        archive_backfill=own.archive_backfill,
-        disable_autodiscovery=own.disable_autodiscovery,
-        full_text=own.full_text,
-        full_text_selector=own.full_text_selector,
-        quota=own.quota,
-        media=own.media,
-        media_types=own.media_types,
-        media_newest=own.media_newest,
-        media_max_bytes=own.media_max_bytes,
-        clusters=own.clusters,
     )
 
 
 def decision_shape(decision: Decision, words: tuple[str, ...] = ()) -> DecisionShape:
     """A decision with its chain of reasons; `words` are the same in sentences."""
-    inputs, outcome = decision.inputs, decision.inputs.outcome
+    inputs = decision.inputs
     return DecisionShape(
         decided_at=to_utc(inputs.now),
         reason=decision.reason,
-        outcome=OutcomeShape(
-            kind=outcome.kind,
-            http_status=outcome.http_status,
-            new_entries=outcome.new_entries,
-            retry_after_sec=outcome.retry_after_sec,
-            reason=outcome.reason,
-        ),
+        outcome=filled(OutcomeShape, inputs.outcome),
         interval_before_sec=round(inputs.state.interval_sec, 3),
         interval_sec=round(decision.interval_sec, 3),
         delay_sec=round(decision.delay_sec, 3),
         next_poll_at=to_utc(decision.next_poll_at),
-        steps=tuple(
-            StepShape(code=step.code, of=step.of, before=step.before, after=step.after)
-            for step in decision.steps
-        ),
+        steps=tuple(filled(StepShape, step) for step in decision.steps),
         hints=_hints(inputs.hints),
         words=words,
     )
@@ -145,24 +123,18 @@ def storage_of(raw_url: str | None) -> str:
 
 def attempt_shape(fetch: FetchRecord) -> Attempt:
     """One poll in short."""
-    return Attempt(
-        fetch_id=fetch.fetch_id,
-        fetched_at=to_utc(fetch.fetched_at),
-        outcome=fetch.outcome,
-        http_status=fetch.http_status,
-        detail=fetch.detail or None,
-        elapsed_ms=fetch.elapsed_ms,
-    )
+    at = to_utc(fetch.fetched_at)
+    return filled(Attempt, fetch, fetched_at=at, detail=fetch.detail or None)
 
 
 def webhook_shape(webhook: Webhook) -> WebhookShape:
     """The webhook without its secrets."""
-    return WebhookShape(**{n: getattr(webhook, n) for n in WebhookShape.__struct_fields__})
+    return filled(WebhookShape, webhook)
 
 
 def new_webhook(webhook: Webhook) -> NewWebhook:
     """The webhook with the secret that its deliveries are signed with: shown once, to its creator."""
-    return NewWebhook(**_fields(webhook_shape(webhook)), secret=webhook.secrets[0].value)
+    return filled(NewWebhook, webhook, secret=webhook.secrets[0].value)
 
 
 def to_utc(moment: datetime) -> datetime:
@@ -172,10 +144,6 @@ def to_utc(moment: datetime) -> datetime:
 
 def _utc(moment: datetime | None) -> datetime | None:
     return None if moment is None else to_utc(moment)
-
-
-def _fields(shape: FeedShape | WebhookShape) -> dict[str, Any]:
-    return {name: getattr(shape, name) for name in shape.__struct_fields__}
 
 
 def _schedule(feed: Feed, config: ScheduleConfig) -> FeedSchedule:
@@ -220,4 +188,4 @@ def _hints(hints: Hints) -> dict[str, HintShape | None]:
 def _hint(hint: Hint[Any] | None) -> HintShape | None:
     if hint is None:
         return None
-    return HintShape(value=hint.value, source=hint.source, seen_at=to_utc(hint.seen_at))
+    return filled(HintShape, hint, seen_at=to_utc(hint.seen_at))

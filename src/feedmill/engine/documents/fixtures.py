@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from feedmill.config import Config
-from feedmill.model.base import Value
+from feedmill.model.base import Value, filled
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.fetch import Headers, RawDocument
 from feedmill.model.parsed import Unreadable
@@ -55,15 +55,11 @@ def make_fixture(feed: Feed, fetch: FetchRecord, body: bytes, config: Config) ->
     masked = body
     for secret in secrets:
         masked = masked.replace(secret.encode(), b"*" * len(secret.encode()))
-    served = FixtureFetch(
-        fetch_id=fetch.fetch_id,
+    served = filled(
+        FixtureFetch,
+        fetch,
         url=_masked(fetch.url),
         final_url=_masked(fetch.final_url),
-        http_status=fetch.http_status,
-        content_type=fetch.content_type,
-        fetched_at=fetch.fetched_at,
-        outcome=fetch.outcome,
-        repairs=fetch.repairs,
         response_headers=tuple(
             (name, _without(value, secrets)) for name, value in fetch.response_headers
         ),

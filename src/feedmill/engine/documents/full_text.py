@@ -10,6 +10,7 @@ from feedmill.engine.documents.raw_documents import FULL_TEXT, keep_document
 from feedmill.engine.run.services import Services
 from feedmill.errors import MissingExtraError
 from feedmill.extract.opt_in import judge_text
+from feedmill.model.base import filled
 from feedmill.model.derived.full_text import ExtractedText, FullText, NoFullText, PageTask
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import BlobRef, Feed, FetchRecord
@@ -109,21 +110,7 @@ def full_text_of(
         return FullText(
             **facts, state="failed", reason=found.reason, detail=found.detail, selector=selector
         )
-    return FullText(
-        **facts,
-        state="extracted",
-        title=found.title,
-        author=found.author,
-        published=found.published,
-        language=found.language,
-        paywalled=found.paywalled,
-        words=found.words,
-        html=found.html,
-        extractor=found.extractor,
-        version=found.version,
-        selector=selector,
-        canonical_url=found.canonical_url,
-    )
+    return filled(FullText, found, **facts, state="extracted", selector=selector)
 
 
 def _words(html: str) -> int:

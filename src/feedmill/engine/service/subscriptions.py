@@ -23,6 +23,7 @@ from feedmill.engine.subscribe.subscriber import FeedChoices, KeepFirst, Subscri
 from feedmill.errors import ListError, SeveralFeedsError
 from feedmill.fetch.guard import printable_url
 from feedmill.model.addresses import mask_address
+from feedmill.model.base import filled
 from feedmill.model.canonical import NotCanonical
 from feedmill.model.feed import FeedOverrides
 from feedmill.publish.shapes import (
@@ -55,15 +56,7 @@ async def add_feed(
     A `subscriber` that is kept between calls keeps its queue per host. AddressError
     for what may not be fetched, NoFeedError for what is no feed, SeveralFeedsError for a choice.
     """
-    own = FeedOverrides(
-        min_interval_sec=wish.min_interval_sec,
-        max_interval_sec=wish.max_interval_sec,
-        user_agent=wish.user_agent,
-        headers=wish.headers,
-        username=wish.username,
-        password=wish.password,
-        archive_backfill=wish.history,
-    )
+    own = filled(FeedOverrides, wish, archive_backfill=wish.history)
     check_intervals(own)
     done = await _subscribe(wish, own, services, subscriber)
     return added_feed(done.feed, services.config.schedule, created=done.created)

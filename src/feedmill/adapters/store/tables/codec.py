@@ -12,6 +12,7 @@ from uuid import UUID, uuid5
 import msgspec
 
 from feedmill.adapters.store.secret_keys import SEALED, seal, unseal
+from feedmill.model.base import filled
 from feedmill.model.event import Event, NewEvent
 from feedmill.model.feed import (
     BlobRef,
@@ -258,18 +259,7 @@ FEED_COLUMNS: Final = ", ".join(
 
 def feed_of_new(new: NewFeed) -> Feed:
     """The feed that a subscription begins with; its key is frozen here (D7)."""
-    return Feed(
-        id=new.id,
-        url=new.url,
-        feed_key=new.feed_key or new.url,
-        created_at=new.created_at,
-        next_poll_at=new.next_poll_at,
-        schedule=new.schedule,
-        title=new.title,
-        tags=new.tags,
-        overrides=new.overrides,
-        paused=new.paused,
-    )
+    return filled(Feed, new, feed_key=new.feed_key or new.url)
 
 
 given_row: Final = _FEED.writer(*GIVEN_COLUMNS)

@@ -14,6 +14,7 @@ from feedmill.engine.poll.push_evidence import push_status, subscribe_job
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError
 from feedmill.identify.volatile import volatile_in_words
+from feedmill.model.base import filled
 from feedmill.model.feed import Feed
 from feedmill.model.push import PushSubscription
 from feedmill.model.running.job import NewJob
@@ -29,17 +30,7 @@ async def list_hubs(services: Services) -> HubPage:
     now = services.clock.now()
     return HubPage(
         items=tuple(
-            HubShape(
-                hub=one.hub,
-                subscriptions=one.subscriptions,
-                active=one.active,
-                pushes=one.pushes,
-                by_push=one.by_push,
-                by_poll=one.by_poll,
-                last_push_at=one.last_push_at,
-                missed_at=one.missed_at,
-                words=hub_in_words(one, now),
-            )
+            filled(HubShape, one, words=hub_in_words(one, now))
             for one in await services.store.hub_tallies()
         )
     )
