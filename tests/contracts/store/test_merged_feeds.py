@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from msgspec.structs import replace
 from tests.contracts.store.conftest import Tell
 from tests.support.sample_refreshes import DAY, NOON, a_refresh, new_feed
 
@@ -48,6 +49,21 @@ def test_a_merged_feed_is_not_listed_and_its_addresses_lead_to_the_other(tell: T
         assert hidden is not None
         assert hidden.paused
         assert [event.type for event in await store.events(after=0)][-1] == "feed.merged"
+        assert await store.problems() == ()
+
+    tell(story)
+
+
+def test_tags_of_a_merged_feed_are_the_other_ones_too(tell: Tell) -> None:
+    async def story(store: Store) -> None:
+        kept, merged = await two_feeds(store)
+        await store.change_feed(replace(kept, tags=("right",)))
+        await store.change_feed(replace(merged, tags=("left", "right")))
+
+        await store.hide_merged(merged.id, kept.id, at=NOON + DAY)
+
+        (found,) = (await store.find_feeds(FeedFilter(tag="left"))).items
+        assert (found.id, set(found.tags)) == (kept.id, {"left", "right"})
         assert await store.problems() == ()
 
     tell(story)

@@ -41,6 +41,8 @@ from feedmill.publish.events import event_of_held_move, event_of_merge, event_of
 
 ProbeFunction = Callable[[str], Awaitable[Answer | None]]
 
+# Every entry is stored once from then on, which cannot be taken apart again.
+MERGE_IS_FINAL: Final = "a merge by a move is final"
 _UNREACHED_WAIT: Final = timedelta(days=1)
 
 

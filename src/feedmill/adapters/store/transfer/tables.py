@@ -68,7 +68,7 @@ TABLES: Final = (
         unique=("url_hash",),
     ),
     Table(name="feed_moves", key=("move_id",), number="move_id"),
-    Table(name="merged_feeds", key=("feed_no",), json=("aliases",)),
+    Table(name="merged_feeds", key=("feed_no",), json=("aliases", "given_tags")),
     Table(name="header_blocks", key=("block_id",), number="block_id", json=("block",)),
     Table(
         name="fetches",

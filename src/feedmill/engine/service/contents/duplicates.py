@@ -4,6 +4,7 @@
 from typing import Literal
 
 from feedmill.canonicalise.same_blog import best_format, format_name, same_blog
+from feedmill.engine.moves.follow import MERGE_IS_FINAL
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents.clusters import find_mirrors
 from feedmill.engine.service.feed_lookup import resolve_feed
@@ -61,7 +62,9 @@ async def undo_merge(name: str, services: Services) -> MergedFeed:
     found = next((one for one in merged if name in (one.feed_id, one.url)), None)
     if found is None:
         days = services.config.retention.merge_undo_days
-        hint = f"merges can be undone for {days} days: feedmill duplicates --merged"
+        hint = (
+            f"merges can be undone for {days} days: feedmill duplicates --merged; {MERGE_IS_FINAL}"
+        )
         message = f"no merge of {name} can be undone"
         raise NotFoundError(message, hint)
     feed = await resolve_feed(found.into_id, services)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from litestar import Response, Router, get, post
 
-from feedmill.engine.moves.follow import move_feed, undo_move
+from feedmill.engine.moves.follow import MERGE_IS_FINAL, move_feed, undo_move
 from feedmill.engine.service import queries
 from feedmill.engine.service.feeds.push import feed_push
 from feedmill.engine.service.health.feed_health import health_in_brief
@@ -156,7 +156,9 @@ async def _move(feed: Feed, url: str, request: AnyRequest) -> str:
     done = await move_feed(feed, url, services_of(request))
     if done.outcome in ("held", "put-off"):
         return f"Not moved: {refusal_in_words(done.reason)}."
-    return f"Merged into {done.url}." if done.outcome == "merged" else f"Moved to {done.url}."
+    if done.outcome == "merged":
+        return f"Merged into {done.url}; {MERGE_IS_FINAL}."
+    return f"Moved to {done.url}."
 
 
 async def _feed(request: AnyRequest) -> Feed:

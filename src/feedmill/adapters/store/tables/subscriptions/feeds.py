@@ -273,6 +273,12 @@ def set_tags(feed_no: int, tags: Sequence[str]) -> Query[None]:
     )
 
 
+def retag(feed_no: int, tags: Sequence[str]) -> Query[None]:
+    """Write the feed's tags into its row and into the index of tags."""
+    yield from write("UPDATE feeds SET tags = $1 WHERE feed_no = $2", json_text(tags), feed_no)
+    yield from set_tags(feed_no, tags)
+
+
 def _find(urls: Sequence[str]) -> Query[tuple[int, Feed] | None]:
     for url in urls:
         found = yield from row(

@@ -42,7 +42,7 @@ from feedmill.adapters.store.tables.contents.entry_codec import (
 from feedmill.adapters.store.tables.contents.fold_entries import fold, gone_and_kept, place_of
 from feedmill.adapters.store.tables.running.figures import merge_figures
 from feedmill.adapters.store.tables.subscriptions.arrival_times import merge_times
-from feedmill.adapters.store.tables.subscriptions.feeds import set_tags
+from feedmill.adapters.store.tables.subscriptions.feeds import retag
 from feedmill.adapters.store.tables.subscriptions.push import leave_feed
 from feedmill.identify.hashes import item_hash
 from feedmill.identify.merge_feeds import adopted_keys, pair_twins
@@ -225,16 +225,13 @@ def _move_fetches(loser: int, winner: int) -> Query[int]:
 
 def _move_rest(loser: Side, winner: Side) -> Query[int]:
     """Addresses, history, tags and imports; how many addresses. The winner keeps its title."""
-    tags = tuple(dict.fromkeys((*winner.tags, *loser.tags)))
-    yield from write(
-        "UPDATE feeds SET tags = $1, title ="
-        " coalesce(title, (SELECT title FROM feeds WHERE feed_no = $2)) WHERE feed_no = $3",
-        json_text(tags),
-        loser.feed_no,
-        winner.feed_no,
-    )
-    yield from set_tags(winner.feed_no, tags)
     ends = (winner.feed_no, loser.feed_no)
+    yield from write(
+        "UPDATE feeds SET title = coalesce(title, (SELECT title FROM feeds WHERE feed_no = $2))"
+        " WHERE feed_no = $1",
+        *ends,
+    )
+    yield from retag(winner.feed_no, tuple(dict.fromkeys((*winner.tags, *loser.tags))))
     yield from write("UPDATE feed_moves SET feed_no = $1 WHERE feed_no = $2", *ends)
     # What is held stays held; what is held in both feeds is held once.
     yield from write(

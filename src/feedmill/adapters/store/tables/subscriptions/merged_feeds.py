@@ -1,7 +1,7 @@
 """Table `merged_feeds`: merges by hand that can still be undone.
 
 Nothing of the feed is changed but its addresses, which lead to the other feed, and its schedule, which is paused;
-so to undo is to give both back. `merge_feeds` makes it final.
+so to undo is to give both back. Until then the other feed has its tags too: lists by tag go on to have its entries. `merge_feeds` makes it final.
 """
 # Tested in tests/contracts/store/test_merged_feeds.py
 
@@ -12,6 +12,7 @@ from typing import Final
 from feedmill.adapters.store.statements import Query, append_events, row, rows, write
 from feedmill.adapters.store.tables.codec import RowCodec, json_text, micros, strings
 from feedmill.adapters.store.tables.lanes import hasten
+from feedmill.adapters.store.tables.subscriptions.feeds import retag
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import MergedFeed
 
@@ -24,7 +25,7 @@ _SELECT: Final = (
     " ORDER BY m.merged_at DESC, f.id"
 )
 _SIDES: Final = (
-    "SELECT l.feed_no, w.feed_no, l.paused FROM feeds l, feeds w WHERE l.id = $1 AND w.id = $2"
+    "SELECT l.feed_no, w.feed_no, l.paused, w.tags, l.tags FROM feeds l, feeds w WHERE l.id = $1 AND w.id = $2"
     " AND l.id <> w.id AND NOT EXISTS"
     " (SELECT 1 FROM merged_feeds m WHERE m.feed_no IN (l.feed_no, w.feed_no))"
 )
@@ -37,20 +38,23 @@ def hide_merged(
     sides = yield from row(_SIDES, feed_id, into_id)
     if sides is None:
         return False
-    feed_no, into_no, paused = sides
+    feed_no, into_no, paused, own, other = sides
+    given = [tag for tag in strings(other) if tag not in strings(own)]
     found = yield from rows("SELECT url FROM feed_aliases WHERE feed_no = $1", feed_no)
     yield from write(
-        "INSERT INTO merged_feeds (feed_no, into_no, merged_at, aliases, paused)"
-        " VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO merged_feeds (feed_no, into_no, merged_at, aliases, paused, given_tags)"
+        " VALUES ($1, $2, $3, $4, $5, $6)",
         feed_no,
         into_no,
         micros(at),
         json_text([url for (url,) in found]),
         int(paused),
+        json_text(given),
     )
     # What was merged into this one before leads to the same feed now.
     yield from write("UPDATE merged_feeds SET into_no = $1 WHERE into_no = $2", into_no, feed_no)
     yield from write("UPDATE feed_aliases SET feed_no = $1 WHERE feed_no = $2", into_no, feed_no)
+    yield from retag(into_no, (*strings(own), *given))
     yield from _pause(feed_no, paused=True)
     yield from append_events(events, f"feed/{feed_id}/merged/{into_id}/{micros(at)}")
     return True
@@ -59,13 +63,13 @@ def hide_merged(
 def show_merged(feed_id: str, events: Sequence[NewEvent] = ()) -> Query[bool]:
     """Undo a merge: the feed has its addresses and its schedule again; False when it is not merged."""
     found = yield from row(
-        "SELECT m.feed_no, m.into_no, m.aliases, m.paused FROM merged_feeds m"
-        " JOIN feeds f ON f.feed_no = m.feed_no WHERE f.id = $1",
+        "SELECT m.feed_no, m.into_no, m.aliases, m.paused, m.given_tags, w.tags FROM merged_feeds m"
+        " JOIN feeds f ON f.feed_no = m.feed_no JOIN feeds w ON w.feed_no = m.into_no WHERE f.id = $1",
         feed_id,
     )
     if found is None:
         return False
-    feed_no, into_no, aliases, paused = found
+    feed_no, into_no, aliases, paused, given, tags = found
     for url in strings(aliases):
         yield from write(
             "UPDATE feed_aliases SET feed_no = $1 WHERE feed_no = $2 AND url = $3",
@@ -73,6 +77,7 @@ def show_merged(feed_id: str, events: Sequence[NewEvent] = ()) -> Query[bool]:
             into_no,
             url,
         )
+    yield from retag(into_no, [tag for tag in strings(tags) if tag not in strings(given)])
     yield from write("DELETE FROM merged_feeds WHERE feed_no = $1", feed_no)
     yield from _pause(feed_no, paused=bool(paused))
     if events:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from feedmill.engine.moves.follow import MERGE_IS_FINAL
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents.duplicates import (
     DuplicatePair,
@@ -49,7 +50,8 @@ def duplicates(
     """List pairs of feeds that carry the same articles; merge those that are one feed.
 
     Entries count as the same when they have one address or one article hash, or are in one
-    cluster (see `feedmill clusters`). A merge can be undone for 30 days.
+    cluster (see `feedmill clusters`). A merge by this command can be undone for 30 days; one by
+    `feedmill move` is final.
 
     \b
     Examples:
@@ -122,7 +124,8 @@ def _show(found: Sequence[DuplicatePair], *, is_done: bool) -> None:
             undo = f"feedmill duplicates --undo {one.drop_id}"
             click.echo(f"  merged into {one.keep_id}; to undo it: {undo}")
         elif one.proof is None:
-            click.echo(f"  to merge the second into the first: {merge_command(pair)}")
+            command = merge_command(pair)
+            click.echo(f"  to merge the second into the first: {command} ({MERGE_IS_FINAL})")
         else:
             click.echo("  to merge them: feedmill duplicates --merge")
 

@@ -5,7 +5,7 @@ from typing import Any
 import click
 import msgspec
 
-from feedmill.engine.moves.follow import MoveResult, move_feed, undo_move
+from feedmill.engine.moves.follow import MERGE_IS_FINAL, MoveResult, move_feed, undo_move
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
@@ -60,7 +60,7 @@ def move(feed: str, url: str | None, *, force: bool, undo: bool) -> None:
     if is_json():
         show_json({"feed_id": followed.into or found.id, **msgspec.to_builtins(followed)})
     elif followed.outcome == "merged":
-        _say(f"merged into {followed.into} at {followed.url}")
+        _say(f"merged into {followed.into} at {followed.url}; {MERGE_IS_FINAL}")
     else:
         _say(f"{'back at' if undo else 'moved to'} {followed.url}")
 

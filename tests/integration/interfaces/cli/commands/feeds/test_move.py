@@ -73,7 +73,7 @@ def test_another_subscription_at_the_address_takes_the_feed_over(
 
     merged = mill.ok("move", feed["id"], f"{base}/other")
 
-    assert merged.text == f"merged into {other['id']} at {base}/other\n"
+    assert merged.text == f"merged into {other['id']} at {base}/other; a merge by a move is final\n"
     assert [one["id"] for one in mill.json("list")["items"]] == [other["id"]]
     assert mill.json("show", f"{base}/here")["id"] == other["id"]
 
