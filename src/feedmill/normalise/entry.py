@@ -15,6 +15,7 @@ from feedmill.normalise.fields import (
     field_findings,
     field_text,
     published_text,
+    title_text,
 )
 from feedmill.normalise.html.body import EntryBody, content_body, summary_body
 from feedmill.normalise.links import bad_link, entry_links, usable_http_url
@@ -63,7 +64,7 @@ def normalise_entry(
         link=links.link,
         canonical_link=links.canonical_link,
         article_link=links.article_link,
-        title=(field_text if config.enabled else published_text)(
+        title=(title_text if config.enabled else published_text)(
             parsed.title, config.title_max_chars
         ),
         summary=_summary(parsed, content, config),

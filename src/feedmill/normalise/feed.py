@@ -11,7 +11,13 @@ from feedmill.model.entry import NormalisedFeed
 from feedmill.model.parsed import ParsedFeed
 from feedmill.normalise.dates.parse import parse_date
 from feedmill.normalise.entry import FeedContext, normalise_entry
-from feedmill.normalise.fields import clean_categories, clean_language, field_findings, field_text
+from feedmill.normalise.fields import (
+    clean_categories,
+    clean_language,
+    field_findings,
+    field_text,
+    title_text,
+)
 from feedmill.normalise.links import bad_link, usable_http_url
 from feedmill.normalise.people import clean_authors, redact_emails
 
@@ -38,7 +44,7 @@ def normalise(
     )
     link = usable_http_url(parsed.link, base)
     return NormalisedFeed(
-        title=field_text(parsed.title, config.title_max_chars),
+        title=title_text(parsed.title, config.title_max_chars),
         subtitle=field_text(parsed.subtitle, config.summary_max_chars),
         link=link,
         self_url=usable_http_url(parsed.self_url, base),

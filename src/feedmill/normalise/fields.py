@@ -1,13 +1,18 @@
 """Fields that feeds and entries share: text, language tags and categories (003 §3)."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from feedmill.model.entry import Finding
 from feedmill.model.parsed import Category, Text
 from feedmill.normalise.suspicious import find_suspicious
-from feedmill.normalise.text import clean_plain_text, clean_text, remove_surrogates
+from feedmill.normalise.text import (
+    clean_plain_text,
+    clean_text,
+    clean_title,
+    remove_surrogates,
+)
 
 # Markup is seldom this many times as long as its text; what lies behind is not looked at.
 _MARKUP_FACTOR = 16
@@ -22,9 +27,19 @@ def field_text(text: Text | None, max_chars: int) -> str | None:
 
     Text is text only where no markup is meant in it: publishers often call HTML text.
     """
+    return _cleaned_by(clean_text, text, max_chars)
+
+
+def title_text(text: Text | None, max_chars: int) -> str | None:
+    """The same for a title, which may talk about an element: `Using <script> tags`."""
+    return _cleaned_by(clean_title, text, max_chars)
+
+
+def _cleaned_by(clean: Callable[[str, int], str], text: Text | None, max_chars: int) -> str | None:
     if text is None:
         return None
-    clean = clean_plain_text if text.kind == "text" else clean_text
+    if text.kind == "text":
+        clean = clean_plain_text
     return clean(text.value[: max_chars * _MARKUP_FACTOR], max_chars) or None
 
 

@@ -47,6 +47,10 @@ _TELLING_TAG = re.compile(
     r"<(?:[A-Za-z][A-Za-z0-9]*+[\s/]++[A-Za-z:_-]++\s*+=|(?:br|hr|p|wbr)\s*+/?>|!--|!\[CDATA\[)",
     re.IGNORECASE,
 )
+_REMOVED_NAMES = "|".join(sorted(REMOVED_TAGS))
+_TALKED_ABOUT = re.compile(rf"(<(?:{_REMOVED_NAMES})>)", re.IGNORECASE | re.ASCII)
+_REMOVED_END = re.compile(rf"</(?:{_REMOVED_NAMES})(?![\w-])", re.IGNORECASE | re.ASCII)
+_SWALLOWING = re.compile(r"<(?:script|style)(?![\w-])", re.IGNORECASE | re.ASCII)
 _LONGEST_CLUSTER = 32
 
 _AMPERSANDS = re.compile(r"&(?:(?:amp|AMP|#0*+38|#[xX]0*+26);)++")
@@ -71,8 +75,24 @@ def clean_text(value: str, max_chars: int | None = None) -> str:
     if max_chars is not None and len(value) > max_chars * _WINDOW_FACTOR:
         text = _settled_beginning(value, max_chars)
     if text is None:
-        text = _settled(value, _strip) or ""
+        text = _settled(value, _strip if _SWALLOWING.search(value) else _strip_escaped) or ""
     return text if max_chars is None or len(text) <= max_chars else _limit(text, max_chars)
+
+
+def clean_title(value: str, max_chars: int) -> str:
+    """The same for a title: of an element that is removed with what it holds, a bare tag that
+    nothing closes is talked about, as in `Using <script> tags`.
+    """
+    parts = _TALKED_ABOUT.split(decode_references(value)) if "<" in value or "&" in value else []
+    if len(parts) < 2 or _REMOVED_END.search("".join(parts)):
+        return clean_text(value, max_chars)
+    for number in range(0, len(parts), 2):
+        part = parts[number]
+        before = " " if part[:1].isspace() else ""
+        after = " " if part[-1:].isspace() else ""
+        parts[number] = before + clean_text(part, max_chars) + after
+    text = " ".join("".join(parts).split())
+    return text if len(text) <= max_chars else _limit(text, max_chars)
 
 
 def clean_plain_text(value: str, max_chars: int) -> str:
@@ -85,7 +105,7 @@ def clean_plain_text(value: str, max_chars: int) -> str:
         return clean_text(value, max_chars)
     text = _remove_noise(" ".join(decode_references(value).split()))
     if _is_markup_meant(text):
-        return clean_text(value, max_chars)
+        return clean_title(value, max_chars)
     return text if len(text) <= max_chars else _limit(text, max_chars)
 
 
@@ -176,6 +196,14 @@ def _strip(text: str) -> str:
     return _strip_any(text) if stripped is None else stripped
 
 
+def _strip_escaped(text: str) -> str:
+    """The same where every script and style was escaped: one that nothing closes is a word."""
+    if "<" not in text:
+        return text
+    stripped = _strip_simple(text)
+    return _strip_any(text, swallowing=False) if stripped is None else stripped
+
+
 class _Replacements(dict[str, str | None]):
     """What stands for a tag in text, by its name as written: a blank for a block, else nothing.
 
@@ -207,11 +235,11 @@ def _strip_simple(text: str) -> str | None:
     return None if _TAG_OPENER.search(stripped) else stripped
 
 
-def _strip_any(text: str) -> str:
+def _strip_any(text: str, *, swallowing: bool = True) -> str:
     pieces: list[str] = []
     position = 0
     cdata = False
-    for token, resume in html_tokens(text):
+    for token, resume in html_tokens(text, swallowing=swallowing):
         pieces.append(text[position : token.start()])
         position = resume
         if token["end"] == "" or token["bogus_end"] == "":

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.normalise.text import clean_plain_text, clean_text, remove_surrogates
+from feedmill.normalise.text import (
+    clean_plain_text,
+    clean_text,
+    clean_title,
+    remove_surrogates,
+)
 
 UNTIMED = settings(deadline=None)  # the machine may be busy; laws are not timed
 
@@ -235,3 +240,44 @@ def test_a_million_characters_of_one_trick_are_only_text(unit: str) -> None:
 )
 def test_text_that_is_called_text_keeps_what_is_no_markup(written: str, clean: str) -> None:
     assert clean_plain_text(written, 20 if len(written) > 100 else 100) == clean
+
+
+@pytest.mark.parametrize(
+    ("written", "clean"),
+    [
+        pytest.param("Using <script> tags", "Using <script> tags", id="talked about"),
+        pytest.param(
+            "Using &lt;script&gt; tags", "Using <script> tags", id="escaped as HTML wants"
+        ),
+        pytest.param("Using &amp;lt;script&amp;gt; tags", "Using <script> tags", id="once more"),
+        pytest.param("The<style>tag", "The<style>tag", id="between words"),
+        pytest.param("<script> in <b>bold</b>", "<script> in bold", id="beside markup"),
+        pytest.param("<SCRIPT> or <style>?", "<SCRIPT> or <style>?", id="two of them"),
+        pytest.param("<template> and <title>", "<template> and <title>", id="others of the kind"),
+        pytest.param("a<script>alert(1)</script>b", "ab", id="a script"),
+        pytest.param("a &lt;script&gt;x&lt;/script&gt; b", "a b", id="an escaped script"),
+        pytest.param('Hi <script src="//e.example/x.js">', "Hi", id="a script that loads"),
+        pytest.param("<b>Bold</b> &amp; plain", "Bold & plain", id="ordinary markup"),
+        pytest.param("Plain", "Plain", id="no markup"),
+    ],
+)
+def test_a_title_keeps_an_element_that_it_only_talks_about(written: str, clean: str) -> None:
+    assert clean_title(written, 100) == clean
+    assert clean_title(clean, 100) == clean
+
+
+def test_a_title_is_cut_at_its_limit() -> None:
+    assert clean_title("Using <script> " + "x" * 100, 20) == "Using <script> xxxxx"
+
+
+@pytest.mark.parametrize(
+    ("written", "clean"),
+    [
+        pytest.param("<p>Using &lt;script&gt; tags", "Using tags", id="a word, not markup"),
+        pytest.param("Why &lt;style&gt; matters", "Why matters", id="style"),
+        pytest.param("See <script>var a = 1;", "See", id="a script that was cut off"),
+        pytest.param("&lt;script&gt;a()&lt;/script&gt; b", "b", id="a whole script, escaped twice"),
+    ],
+)
+def test_text_behind_an_escaped_element_stays(written: str, clean: str) -> None:
+    assert clean_text(written) == clean

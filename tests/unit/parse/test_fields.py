@@ -140,7 +140,15 @@ def test_any_other_description_becomes_the_content_when_it_is_fuller(name: str) 
     assert [content.value for content in entry.contents] == ["a longer text"]
 
 
-@pytest.mark.parametrize("start", ["<html><body>", "<html lang='en'><body class=x>\n", "<body>"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "<html><body>",
+        "<html lang='en'><body class=x>\n",
+        "<body>",
+        "<html><body><pre class=x>\n<div>",
+    ],
+)
 def test_a_feed_that_is_wrapped_into_a_page_is_read(start: str) -> None:
     feed = read(
         f'{start}<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id></entry></feed>'
@@ -230,6 +238,12 @@ def test_atom_whose_prefix_is_never_declared_is_atom() -> None:
             "</x:xmpmeta>",
             id="the data of a picture",
         ),
+        pytest.param(
+            '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
+            ' xmlns="http://purl.org/rss/1.0/" xmlns:foaf="http://xmlns.com/foaf/0.1/">'
+            "<foaf:Person/></rdf:RDF>",
+            id="FOAF that declares RSS",
+        ),
     ],
 )
 def test_rdf_without_rss_in_it_is_no_feed(body: str) -> None:
@@ -237,3 +251,12 @@ def test_rdf_without_rss_in_it_is_no_feed(body: str) -> None:
 
     assert isinstance(found, Unreadable)
     assert found.reason == "not-a-feed"
+
+
+def test_rdf_with_nothing_in_it_but_the_namespace_of_rss_is_an_empty_feed() -> None:
+    feed = read(
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
+        ' xmlns="http://purl.org/rss/1.0/"/>'
+    )
+
+    assert feed.entries == ()

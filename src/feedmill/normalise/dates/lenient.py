@@ -64,6 +64,7 @@ def _spell_out(tidy: str) -> str:
     """Return the text with the shorthand of ISO 8601, logs and East Asia in plain fields."""
     for pattern, plain in () if tidy.isascii() else _EAST_ASIAN:
         tidy = pattern.sub(plain, tidy)
+    tidy = _VIETNAMESE.sub(r"\3-\2-\1", tidy)
     tidy = _WEEK_DAY.sub(_from_week, tidy)
     tidy = _ORDINAL_DAY.sub(_from_ordinal, tidy)
     tidy = _COMPACT_DAY.sub(r"\1-\2-\3 ", tidy)
@@ -148,7 +149,10 @@ _MARKS = str.maketrans(
 # An RFC 822 comment, closed or cut off, and the suffix of RFC 9557.
 _COMMENT = re.compile(r"\([^()]*(?:\)|$)|\[[^\[\]]*\]")
 
+_VIETNAMESE = re.compile("([0-9]{1,2}),? thang ([0-9]{1,2})(?:,| nam)* ([0-9]{4})")
 _EAST_ASIAN = (
+    # 12 5월 2008: the day before a month that is a number.
+    (re.compile("([0-9]{1,2}),? ([0-9]{1,2}) ?[월月],? ([0-9]{4})(?![0-9])"), r"\3-\2-\1"),
     (re.compile("(?<=[0-9]) ?[年년月월] ?"), "-"),
     (re.compile("(?<=[0-9]) ?[日일号號]"), " "),
     (re.compile("(?<=[0-9]) ?[時时点點시] ?(?=[0-9]+ ?[分분])"), ":"),

@@ -62,12 +62,13 @@ _CLOSERS = {
 }
 
 
-def html_tokens(text: str) -> Iterator[tuple[re.Match[str], int]]:
+def html_tokens(text: str, *, swallowing: bool = True) -> Iterator[tuple[re.Match[str], int]]:
     """The markup of a text in order, each with the place where the text goes on.
 
     That place is the end of the match, or the end tag of an element that is removed whole. Of
-    these, `script` and `style` swallow the rest of the text when nothing closes them; another one
-    that is never closed is only a tag, and so is one that closes itself as in XML: `<script/>`.
+    these, `script` and `style` swallow the rest of the text when nothing closes them, unless they
+    are known to be no markup; another one that is never closed is only a tag, and so is one that
+    closes itself as in XML: `<script/>`.
     """
     unclosed: set[str] = set()
     position = 0
@@ -78,7 +79,7 @@ def html_tokens(text: str) -> Iterator[tuple[re.Match[str], int]]:
         if name and not slash and name not in ALLOWED_TAGS:
             name = tag_name(found)
             if name in REMOVED_TAGS and not is_self_closed(found):
-                position = _end_of_content(text, name, position, unclosed)
+                position = _end_of_content(text, name, position, unclosed, swallowing)
         yield found, position
 
 
@@ -118,12 +119,12 @@ def is_cut_off(rest: str) -> bool:
     return "=" in rest
 
 
-def _end_of_content(text: str, name: str, start: int, unclosed: set[str]) -> int:
+def _end_of_content(text: str, name: str, start: int, unclosed: set[str], swallowing: bool) -> int:
     if name in unclosed:
         return start
     if closer := _CLOSERS[name].search(text, start):
         return closer.start()
-    if name in ("script", "style"):
+    if swallowing and name in ("script", "style"):
         return len(text)
     unclosed.add(name)  # once it is known that nothing closes it, never look again
     return start

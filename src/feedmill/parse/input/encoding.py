@@ -308,6 +308,8 @@ def _is_damaged_utf8(body: bytes, *, claimed: bool) -> bool:
     text = body.decode("utf-8", "replace")
     wrong = text.count("\ufffd")
     right = len(text) - len(text.encode("ascii", "ignore")) - wrong
+    if claimed and right and "\ufffd" not in body.decode("utf-8", _STRAY_BYTES):
+        return True  # no letter of another encoding stands beside another: entries were mixed
     if claimed:
         right += 2 * len(_CUT_SEQUENCE.findall(body))
     return right >= wrong

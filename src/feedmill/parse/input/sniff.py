@@ -39,7 +39,8 @@ _FEED_START: Final = re.compile(
 )
 # A feed that a program wrapped into a page: it is the first thing in its body.
 _FEED_IN_PAGE: Final = re.compile(
-    rb"<(?:html|body)(?:\s[^>]{0,500})?>\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:feed|rss|rdf:rdf)[\s>]",
+    rb"<(?:html|body)(?:\s[^>]{0,500})?>\s*(?:<(?:pre|div)(?:\s[^>]{0,500})?>\s*){0,3}"
+    rb"(?:<\?xml[^>]{0,200}>\s*)?<(?:feed|rss|rdf:rdf)[\s>]",
     re.IGNORECASE,
 )
 _DECLARATION_START: Final = re.compile(rb"<\?xml\s")

@@ -96,10 +96,13 @@ def format_of(root: etree._Element) -> FeedFormat | None:
 
 
 def _holds_rss(root: etree._Element) -> bool:
-    """Whether RDF declares RSS or has a part of it: FOAF and the data of pictures do not."""
-    return any(map(is_rss_namespace, root.nsmap.values())) or any(
-        name_of(child) in _RSS_PARTS for child in islice(root, _MAX_SIBLINGS)
-    )
+    """Whether RDF has a part of RSS, or nothing at all but its namespace.
+
+    FOAF and the data of pictures have none, whatever namespaces they declare.
+    """
+    if len(root) == 0:
+        return any(map(is_rss_namespace, root.nsmap.values()))
+    return any(name_of(child) in _RSS_PARTS for child in islice(root, _MAX_SIBLINGS))
 
 
 def split_entries(root: etree._Element) -> tuple[list[etree._Element], list[etree._Element]]:

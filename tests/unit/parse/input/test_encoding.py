@@ -452,3 +452,13 @@ def test_a_stray_byte_in_utf8_is_a_windows_letter_unless_it_is_half_a_character(
     assert title_of(feed) == text
     assert codes(feed)[-1] == ("encoding-replaced" if "\ufffd" in text else "characters-restored")
     assert all(entry.slice for entry in feed.entries)
+
+
+def test_entries_of_two_encodings_in_one_document_keep_their_letters() -> None:
+    raw = b"na\xc3\xafve</title></item><item><title>it\x92s \xe9t\xe9 \xe0 No\xebl"
+
+    feed = read(rss("@", "utf-8").encode().replace(b"@", raw))
+
+    assert "naïve" in str(feed)
+    assert "it’s été à Noël" in str(feed)
+    assert codes(feed)[-1] == "characters-restored"
