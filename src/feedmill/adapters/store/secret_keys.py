@@ -6,7 +6,8 @@ has encrypted. Without a key, secrets are stored as they are. An encrypted value
 
     enc1.KEY.DATA     KEY: 8 hexadecimal digits of a hash of the key; DATA: nonce and ciphertext, base64url
 
-A process has one set of keys, given to it when it opens its store.
+A process has one set of keys, given to it when it opens its store. It reads their file again when it meets a secret of a key that
+it does not have: then another process has changed the key, and this one goes on.
 """
 
 import os
@@ -14,6 +15,7 @@ import re
 from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_bytes
@@ -80,17 +82,19 @@ class SecretKeys:
 
 
 _keys = SecretKeys()
+_environment: Mapping[str, str] = {}  # that the keys were read from
 
 
 def use_keys_of_environment(environment: Mapping[str, str] = os.environ) -> SecretKeys:
     """Read the keys of this process anew; ConfigError when they are none."""
-    global _keys  # noqa: PLW0603  # a process has one set of keys, as it has one environment
+    global _keys, _environment  # noqa: PLW0603  # a process has one set of keys, as it has one environment
     named = environment.get(f"{ENVIRONMENT}_FILE")
     try:
         text = Path(named).read_text("utf-8") if named else environment.get(ENVIRONMENT, "")
     except (OSError, UnicodeDecodeError) as problem:
         message = f"{ENVIRONMENT}_FILE: cannot read {named}: {problem}"
         raise ConfigError((message,)) from problem
+    _environment = environment
     _keys = SecretKeys(tuple(_key_of(one) for one in re.split(r"[\s,]+", text) if one))
     return _keys
 
@@ -102,6 +106,10 @@ def seal(text: str) -> str:
 
 def unseal(text: str) -> str:
     """The text that is stored like this."""
+    name = key_in(text)
+    if name is not None and name not in _keys and f"{ENVIRONMENT}_FILE" in _environment:
+        with suppress(ConfigError):  # then the key is still missing, and that is said
+            use_keys_of_environment(_environment)
     return _keys.open(text)
 
 

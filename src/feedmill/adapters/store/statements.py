@@ -50,7 +50,7 @@ class Statement(NamedTuple):
     kind: Literal["row", "rows", "value", "write", "write_many", "lock"]
     sql: str
     arguments: Sequence[Any]
-    timeout_sec: float | None = None  # other than the usual one; PostgreSQL only
+    timeout_sec: float | None = None  # other than the usual one; on SQLite there is no usual one
 
 
 class Storable(NamedTuple):

@@ -1,5 +1,6 @@
 """Secrets are encrypted with the first key and decrypted with any; a wrong key is an error that says what to do."""
 
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from feedmill.adapters.store.secret_keys import (
     SecretKeys,
     key_in,
     new_key,
+    seal,
+    unseal,
     use_keys_of_environment,
 )
 from feedmill.errors import ConfigError, FeedmillError, SecretKeyError
@@ -95,3 +98,26 @@ def test_what_is_no_key_is_refused(text: str) -> None:
 def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(FeedmillError, match="none"):
         use_keys_of_environment({"FEEDMILL_SECRET_KEY_FILE": str(tmp_path / "none")})
+
+
+def test_key_that_another_process_has_changed_is_read_from_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "secret.key"
+    file.write_text(OLD)
+    use_keys_of_environment({"FEEDMILL_SECRET_KEY_FILE": str(file)})
+    file.write_text(f"{NEW}\n{OLD}\n")
+    theirs = SecretKeys((b64decode(NEW, altchars=b"-_"),))
+
+    assert unseal(theirs.seal("password")) == "password"
+    assert key_in(seal("another")) == theirs.current
+
+
+@pytest.mark.parametrize("text", [OLD, "no key at all"])
+def test_key_that_the_file_does_not_have_either_is_named(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "secret.key"
+    file.write_text(OLD)
+    use_keys_of_environment({"FEEDMILL_SECRET_KEY_FILE": str(file)})
+    sealed = SecretKeys((b64decode(NEW, altchars=b"-_"),)).seal("password")
+    file.write_text(text)
+
+    with pytest.raises(SecretKeyError, match="the key given"):
+        unseal(sealed)

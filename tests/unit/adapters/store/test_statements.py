@@ -10,8 +10,11 @@ import pytest
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.postgres import run_query as postgres
 from feedmill.adapters.store.sqlite import run_query as sqlite
+from feedmill.adapters.store.sqlite.connection import store_error
 from feedmill.adapters.store.statements import (
+    IndexQuery,
     Query,
+    Statement,
     append_events,
     lane_of,
     lock,
@@ -24,7 +27,10 @@ from feedmill.adapters.store.statements import (
     write_many,
 )
 from feedmill.adapters.store.tables.codec import json_text
+from feedmill.adapters.store.tables.contents.entries import SEARCH_SEC, entries
 from feedmill.model.event import NewEvent
+from feedmill.model.page import EntryFilter, EntryOrder
+from feedmill.search.query import parse_query
 
 
 @pytest.fixture
@@ -152,3 +158,28 @@ def test_error_of_a_statement_ends_the_query(connection: sqlite3.Connection) -> 
 
     with pytest.raises(sqlite3.OperationalError, match="nowhere"):
         run(connection, query())
+
+
+def test_statement_that_takes_too_long_ends_and_the_connection_goes_on(
+    connection: sqlite3.Connection,
+) -> None:
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n"
+
+    with pytest.raises(sqlite3.OperationalError) as ended:
+        run(connection, rows(endless, timeout_sec=0.01))
+
+    assert store_error(ended.value).reason == "busy"
+    assert run(connection, rows("SELECT $1", 7)) == [(7,)]
+
+
+@pytest.mark.parametrize("order", ["first_seen", "relevance"])
+def test_search_has_a_limit_of_time_and_a_plain_list_has_none(order: EntryOrder) -> None:
+    search = entries(EntryFilter(query=parse_query("the -of"), order=order))
+    plain = entries(EntryFilter())
+
+    assert isinstance(next(search), IndexQuery)
+    asked, listed = search.send("the"), next(plain)
+
+    assert isinstance(asked, Statement)
+    assert isinstance(listed, Statement)
+    assert (asked.timeout_sec, listed.timeout_sec) == (SEARCH_SEC, None)

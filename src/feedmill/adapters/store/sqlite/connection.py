@@ -37,6 +37,7 @@ _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _REASONS: Final = {
     sqlite3.SQLITE_BUSY: ("busy", "another program is holding the database; end it or wait"),
     sqlite3.SQLITE_LOCKED: ("busy", "another program is holding the database; end it or wait"),
+    sqlite3.SQLITE_INTERRUPT: ("busy", "the search takes too long; use rarer words, or fewer"),
     sqlite3.SQLITE_FULL: ("disk-full", "the disk is full; free some space, nothing was lost"),
     sqlite3.SQLITE_IOERR: ("io-error", "the disk gave an error; check it, nothing was written"),
     sqlite3.SQLITE_READONLY: ("read-only", "the file cannot be written; check its permissions"),

@@ -5,6 +5,9 @@
 
 import re
 import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
@@ -27,6 +30,8 @@ from feedmill.adapters.store.statements import (
 from feedmill.adapters.store.tables.codec import json_text
 
 T = TypeVar("T")
+
+_LOOK_EVERY: Final = 10_000  # steps of SQLite's machine, about a millisecond
 
 
 def _rows(parameter: str, *columns: str) -> str:
@@ -111,20 +116,33 @@ class QueryRunner:
 
 
 def _execute(connection: sqlite3.Connection, statement: Statement) -> Any:  # noqa: ANN401  # of any query
-    kind, sql, arguments, _ = statement
+    kind, sql, arguments, timeout_sec = statement
     if kind == "lock":
         return None
     if kind == "write_many":
         return connection.executemany(translate(sql), arguments).rowcount
-    cursor = connection.execute(
-        translate(sql), [_list_text(one) if type(one) is list else one for one in arguments]
-    )
+    given = [_list_text(one) if type(one) is list else one for one in arguments]
+    if timeout_sec is not None:
+        with _ended_after(connection, timeout_sec):
+            return connection.execute(translate(sql), given).fetchall()
+    cursor = connection.execute(translate(sql), given)
     if kind == "rows":
         return cursor.fetchall()
     if kind == "write":
         return cursor.rowcount
     found = cursor.fetchone()
     return found if kind == "row" or found is None else found[0]
+
+
+@contextmanager
+def _ended_after(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
+    """Let a statement that takes longer end with SQLITE_INTERRUPT: others wait for its thread."""
+    deadline = time.monotonic() + seconds
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, _LOOK_EVERY)
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
 
 
 def _list_text(values: list[Any]) -> str:

@@ -61,6 +61,8 @@ _TERMS: Final = "SELECT entry_id, terms, full_terms FROM entry_search WHERE entr
 _COMMON: Final = 500  # feeds of a tag
 _RANKED: Final = 1_000  # matches that are compared by relevance: those that came in last
 _PROPOSED: Final = 1_000  # titles that are looked at together
+# For a page of a search: words that stand in every entry have to be compared with each of them.
+SEARCH_SEC: Final = 10.0
 
 
 def entries(
@@ -247,6 +249,7 @@ def _beyond(
             *parameters,
             *start,
             wanted,
+            timeout_sec=None if where.query is None and where.text is None else SEARCH_SEC,
         )
     )
 
