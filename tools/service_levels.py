@@ -5,7 +5,8 @@
 
 It shares no code with the program: its own list of faults, its own percentile over every single
 latency, its own reading of intervals. Latencies are exact here and rounded up to a bucket of 19 %
-there; everything else has to be equal.
+there; everything else has to be equal, also for days between which the clock stepped. The records of a
+removed feed are deleted: its latencies are not known here, and stay in those of the program.
 """
 
 import argparse

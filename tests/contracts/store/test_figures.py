@@ -106,7 +106,7 @@ class TestOneFeed:
 
         tell(story)
 
-    def test_a_clock_that_steps_back_over_midnight_loses_no_poll(self, tell: Tell) -> None:
+    def test_polls_of_a_clock_that_steps_count_once_for_their_own_day(self, tell: Tell) -> None:
         async def story(store: Store) -> None:
             feed = await a_feed(store)
             await poll(store, feed, MIDNIGHT + DAY)
@@ -117,7 +117,11 @@ class TestOneFeed:
 
             found = await store.feed_days(feed.id, since=NOON - DAY, until=NOON + 40 * DAY)
 
-            assert sum(one.figures.polls for one in found) == 5
+            assert [(one.start, one.figures.polls) for one in found] == [
+                (MIDNIGHT, 1), (MIDNIGHT + DAY, 2), (MIDNIGHT + 30 * DAY, 2),
+            ]  # fmt: skip
+            counts = [await store.budget_counts(one.start, target=0.02) for one in found]
+            assert [one.feeds for one in counts] == [1, 1, 1]
 
         tell(story)
 

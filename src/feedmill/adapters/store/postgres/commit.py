@@ -94,10 +94,14 @@ _COUNT: Final = (
     " ON CONFLICT (start, span_sec, writer) DO UPDATE SET totals = excluded.totals)"
     " UPDATE feed_sched s SET next_run_at = n.next_run_at,"
     f" {figures.assignments(lambda name: f'n.{name}', greatest='greatest', row='s.')}"
-    f" FROM {_COUNTED} WHERE s.feed_no = n.feed_no AND {figures.same_day('n.day')}"
+    f" FROM {_COUNTED} WHERE s.feed_no = n.feed_no AND s.today = n.day"
     " RETURNING s.feed_no"
 )
 _KEEP_DAYS: Final = figures.keep_day("feed_no = ANY($1::bigint[])", greatest="greatest")
+_RESUME_DAYS: Final = figures.resume_day(
+    f"USING {unnest_rows(('feed_no', 'day'))}"
+    " WHERE feed_days.feed_no = n.feed_no AND feed_days.day = n.day"
+)
 _BEGIN_DAYS: Final = (
     "UPDATE feed_sched s SET next_run_at = n.next_run_at, today = n.day,"
     f" {', '.join(f'today_{name} = n.{name}' for name in figures.COLUMNS)}"
@@ -378,6 +382,10 @@ async def _count(
     begun = rows.keys() - {row[0] for row in counted}
     if begun:
         await connection.execute(_KEEP_DAYS, sorted(begun))
+        begins = [(feed_no, rows[feed_no][2]) for feed_no in sorted(begun)]
+        for kept in await connection.fetch(_RESUME_DAYS, *to_columns(begins)):
+            feed_no, next_run_at, day, *values = rows[kept[0]]
+            rows[feed_no] = (feed_no, next_run_at, day, *figures.resumed(tuple(kept), values))
         await write_rows(connection, _BEGIN_DAYS, [rows[feed_no] for feed_no in sorted(begun)])
     failed = [
         figures.failure_row(figures.day_of(fetch.fetched_at), one.feed_no, fetch)

@@ -61,9 +61,10 @@ _SET_NEXT_RUN: Final = "UPDATE feed_sched SET next_run_at = ? WHERE feed_no = ?"
 # The figures of the poll join those of the day in the statement that sets the next run.
 _COUNT: Final = (
     f"UPDATE feed_sched SET next_run_at = ?, {figures.assignments(lambda _: '?', greatest='max')}"
-    f" WHERE feed_no = ? AND {figures.same_day('?')}"
+    " WHERE feed_no = ? AND today = ?"
 )
 _KEEP_DAY: Final = figures.keep_day("feed_no = ?", greatest="max")
+_RESUME_DAY: Final = figures.resume_day("WHERE feed_no = ? AND day = ?")
 _BEGIN_DAY: Final = (
     "UPDATE feed_sched SET next_run_at = ?,"
     f" {', '.join(f'today_{name} = ?' for name in figures.COLUMNS)}, today = ? WHERE feed_no = ?"
@@ -163,9 +164,11 @@ def _count(connection: sqlite3.Connection, feed_no: int, refresh: Refresh, value
     """Set the next run, and count the poll for its day; the first of another day keeps the day before."""
     fetch, next_run_at = refresh.fetch, micros(refresh.feed.next_poll_at)
     day = figures.day_of(fetch.fetched_at)
-    counted = connection.execute(_COUNT, (next_run_at, *values, feed_no, day, day))
+    counted = connection.execute(_COUNT, (next_run_at, *values, feed_no, day))
     if counted.rowcount == 0:
         connection.execute(_KEEP_DAY, (feed_no,))
+        kept = connection.execute(_RESUME_DAY, (feed_no, day)).fetchone()
+        values = values if kept is None else figures.resumed(kept, values)
         connection.execute(_BEGIN_DAY, (next_run_at, *values, day, feed_no))
     if fetch.outcome not in SUCCESSFUL_OUTCOMES:
         connection.execute(_COUNT_FAILURE, figures.failure_row(day, feed_no, fetch))

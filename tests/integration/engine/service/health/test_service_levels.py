@@ -2,11 +2,15 @@
 
 import asyncio
 import sqlite3
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import pytest
 from msgspec.structs import replace
-from tests.support.engine_harness import Play, Stage, opened
+from tests.support.engine_harness import NOON, Play, Stage, opened
 from tests.support.feed_documents import numbered, paper, said
 from tests.support.waiting import hang_guard
 from tools.service_levels import recomputed
@@ -90,29 +94,101 @@ def test_the_levels_of_a_day_that_is_over_stay_as_they_were(play: Play) -> None:
 
 
 def test_the_levels_equal_what_the_fetch_records_say(tmp_path: Path) -> None:
-    async def levels_and_now() -> tuple[ServiceLevels, datetime]:
-        async with hang_guard(), opened(tmp_path) as stage:
-            await _poll_all_kinds(stage)
-            return await service_levels(stage.services), stage.clock.now()
+    (found,) = compared(tmp_path, _poll_all_kinds, days=(0,))
 
-    found, now = asyncio.run(levels_and_now())
-    connection = sqlite3.connect(tmp_path / DATABASE_NAME)
-    script = recomputed(connection, now, now)
-    connection.close()
+    failed, fresh = by_name(found, "failed-fetches")[0], by_name(found, "scheduler-freshness")[0]
+    assert {one.payload for one in by_name(found, "fetch-latency")} == {"none", "100kB", "1MB"}
+    assert failed.missed == 1
+    assert 1 <= fresh.missed < fresh.measured
 
-    latency = {
-        one.payload: (one.measured, one.value or 0) for one in by_name(found, "fetch-latency")
-    }
+
+@pytest.mark.parametrize(
+    "hours",
+    [
+        pytest.param((11, 0.9, 0.2, 1), id="polls cross midnight"),
+        pytest.param((11.9, 0.2, -0.2, -0.3, 0.6, 1), id="the clock steps back over midnight"),
+        pytest.param((13, -60, 1, 59, 0.5), id="the clock was days behind for a while"),
+        pytest.param((1, 60, 1, -60, 0.5), id="the clock was days ahead for a while"),
+    ],
+)
+def test_the_levels_of_each_day_are_those_of_its_fetch_records(
+    tmp_path: Path, hours: tuple[float, ...]
+) -> None:
+    async def story(stage: Stage) -> None:
+        feeds = [
+            await stage.add("/well", paper(1, etag='"1"'), *[said(304)] * 9),
+            await stage.add("/wrong", *[said(406), paper(2)] * 5),
+            await stage.add("/down", *[said(500)] * 10),
+        ]
+        for later in hours:
+            await stage.poll(*feeds)
+            stage.later(hours=later)
+        await stage.poll(*feeds)
+
+    days = compared(tmp_path, story, days=(-3, -2, -1, 0, 1, 2, 3))
+
+    assert sum(bool(by_name(day, "failed-fetches")[0].measured) for day in days) >= 2
+
+
+def test_feeds_that_were_removed_no_longer_count(tmp_path: Path) -> None:
+    async def story(stage: Stage) -> None:
+        kept, gone = await stage.add("/kept", paper(1)), await stage.add("/gone", said(406))
+        stage.later(hours=14)
+        await stage.poll(kept, gone)
+        await stage.services.store.remove_feed(gone.id)
+
+    _, found = compared(tmp_path, story, days=(0, 1))
+
+    (failed,) = by_name(found, "failed-fetches")
+    assert (failed.measured, failed.missed) == (1, 0)
+
+
+def test_latencies_of_removed_feeds_stay_in_those_of_the_day(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        kept, gone = await stage.add("/kept", paper(1)), await stage.add("/gone", paper(2))
+        await stage.poll(kept, gone)
+        await stage.services.store.remove_feed(gone.id)
+
+        found = await service_levels(stage.services)
+
+        assert [one.measured for one in by_name(found, "fetch-latency")] == [2]
+        assert [one.measured for one in by_name(found, "scheduler-freshness")] == [1]
+
+    play(story)
+
+
+def compared(
+    home: Path, story: Callable[[Stage], Awaitable[None]], *, days: Sequence[int]
+) -> list[ServiceLevels]:
+    """The levels of some days after a story, each checked against the script; days count from noon's."""
+
+    async def told() -> tuple[list[ServiceLevels], datetime]:
+        async with hang_guard(), opened(home) as stage:
+            await story(stage)
+            whens = [NOON + timedelta(days=day) for day in days]
+            shown = [await service_levels(stage.services, day=when) for when in whens]
+            return shown, stage.clock.now()
+
+    found, now = asyncio.run(told())
+    with closing(sqlite3.connect(home / DATABASE_NAME)) as connection:
+        for shown in found:
+            check_levels(shown, recomputed(connection, shown.day, now))
+    return found
+
+
+def check_levels(found: ServiceLevels, script: dict[str, Any]) -> None:
+    """What the program shows is what the script found; the program rounds latencies up by at most 19 %."""
+    latency = {str(one.payload): one for one in by_name(found, "fetch-latency")}
     exact = script["fetch-latency"]
-    assert {name: polls for name, (polls, _) in latency.items()} == {
+    assert {name: one.measured for name, one in latency.items()} == {
         name: one["polls"] for name, one in exact.items()
     }
-    for name, (_, value) in latency.items():
-        longest = max(exact[str(name)]["p99_ms"], 1)
-        assert longest <= value + 0.1
-        assert value <= longest * 1.2
+    for name, one in latency.items():
+        longest = max(exact[name]["p99_ms"], 1)
+        assert longest <= (one.value or 0) + 0.1
+        assert (one.value or 0) <= longest * 1.2
     (failed,) = by_name(found, "failed-fetches")
-    assert (failed.value, failed.missed, failed.measured) == (
+    assert (failed.value or 0.0, failed.missed, failed.measured) == (
         script["failed-fetches"]["value"],
         script["failed-fetches"]["missed"],
         script["failed-fetches"]["polls"],
@@ -123,9 +199,6 @@ def test_the_levels_equal_what_the_fetch_records_say(tmp_path: Path) -> None:
         script["scheduler-freshness"]["missed"],
         script["scheduler-freshness"]["feeds"],
     )
-    assert set(latency) == {"none", "100kB", "1MB"}
-    assert failed.missed == 1
-    assert 1 <= fresh.missed < fresh.measured
 
 
 async def _poll_all_kinds(stage: Stage) -> None:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import astuple
 
 from feedmill.adapters.store.statements import Query, row, rows, slots, value, write, write_many
 from feedmill.adapters.store.tables.codec import Row, RowCodec, instant, json_text, micros
@@ -81,11 +82,6 @@ def assignments(
     return ", ".join(f"{own}{name} = {combined(name)}" for name in COLUMNS)
 
 
-def same_day(day: str) -> str:
-    """Whether the present figures of a feed are of that day; a clock may step over midnight and back."""
-    return f"today >= {day} AND today <= {day} + 1"
-
-
 def keep_day(where: str, *, greatest: str) -> str:
     """Move the present figures of the feeds to their day."""
     kept = ", ".join(f"today_{name}" for name in COLUMNS)
@@ -95,6 +91,16 @@ def keep_day(where: str, *, greatest: str) -> str:
         f" SELECT feed_no, today, {kept} FROM feed_sched WHERE {where} AND today IS NOT NULL"
         f" ON CONFLICT (day, feed_no) DO UPDATE SET {more}"
     )
+
+
+def resume_day(where: str) -> str:
+    """Take the figures of the day that begins: a clock that stepped comes to a day for the second time."""
+    return f"DELETE FROM feed_days {where} RETURNING feed_days.feed_no, {', '.join(COLUMNS)}"
+
+
+def resumed(kept: Sequence[Any], values: Sequence[Any]) -> Row:
+    """The figures of a day that goes on with one more poll; `kept` begins with the feed."""
+    return astuple(sum_values([kept[1:], values]))
 
 
 FAILURE_COLUMNS: Final = ("day", "feed_no", "outcome", "status", "polls")
