@@ -78,6 +78,26 @@ def test_a_held_host(open_mill: OpenMill) -> None:
     assert "before well, after paused, reason rate-limited" in shown["log"]
 
 
+def test_a_pause_that_is_over(open_mill: OpenMill) -> None:
+    mill = open_mill(host=HASTY)
+
+    async def story(stage: Stage) -> str:
+        limited = await stage.add("/limited", said(429, ("Retry-After", "600")))
+        await stage.poll(limited)
+        stage.later(minutes=40)
+        return limited.id
+
+    limited = mill.tell(story)
+    shown, status = pages(mill, limited), asked(mill, "/status")
+
+    assert status["resting_hosts"] == []
+    assert "pauses" not in " ".join(shown.values())
+    for page in ("hosts", "host"):
+        assert "paused (rate-limited) since" in shown[page], page
+        assert "the pause is over, and the next poll tries the host" in shown[page], page
+    assert "The next poll is due now." in shown["feed"]
+
+
 def test_a_push_only_feed(open_mill: OpenMill) -> None:
     mill = open_mill(host=HASTY)
 
@@ -93,7 +113,11 @@ def test_a_push_only_feed(open_mill: OpenMill) -> None:
     assert (status["feeds"]["due"], status["feeds"]["late"]) == (0, 0)
     assert "1 well" in shown["overview"]
     assert "Own setting: push only, so it is polled every 7 d." in shown["feed"]
-    assert "Own setting: push only" in " ".join(asked(mill, f"/feeds/{feed}/health")["words"])
+    words = " ".join(asked(mill, f"/feeds/{feed}/health")["words"])
+    assert "Own setting: push only" in words
+    for one in (words, shown["feed"]):
+        assert "Push: off, because [push] public_url is not set." in one
+        assert "as usual" not in one
 
 
 def test_a_tripped_circuit(open_mill: OpenMill) -> None:

@@ -70,8 +70,10 @@ def host_in_words(host: HostShape) -> str:
     if host.state == "incident":
         tries = f"; feed {host.canary} tried it last" if host.canary is not None else ""
         said.append(f"fails{why}{since}, {host.failures:,} times in a row{tries}")
-    elif host.state == "paused":
+    elif host.state == "paused" and host.until is not None:
         said.append(f"pauses{why}{since}")
+    elif host.state == "paused":
+        said.append(f"paused{why}{since}; the pause is over, and the next poll tries the host")
     elif host.failures:
         times = "once" if host.failures == 1 else f"{host.failures:,} times in a row"
         said.append(f"failed {times}{why}")

@@ -48,7 +48,7 @@ async def feed_push(feed: Feed, services: Services) -> FeedPush:
         safety_poll=timedelta(seconds=config.safety_poll_sec),
     )
     if config.public_url is None:
-        words = _OFF
+        words = _OFF + ("." if feed.overrides.push_only else "; the feed is polled as usual.")
     return FeedPush(
         feed_id=feed.id,
         hubs=feed.hubs,
@@ -165,4 +165,4 @@ async def _announced(
 
 
 _SITE_WAIT_SEC = 10.0
-_OFF = "Push: off, because [push] public_url is not set; the feed is polled as usual."
+_OFF = "Push: off, because [push] public_url is not set"
