@@ -23,6 +23,7 @@ _STRIP: Final = 34  # the height of one strip
 _LINES: Final = (4, 5, 2, 1)  # of a scale: the first that divides it into whole numbers
 _LABELS: Final = 6
 _MIDNIGHT: Final = time()
+_SECOND: Final = timedelta(seconds=1)
 _MIN_BAR: Final = 1.0
 _MAX_BAR: Final = 60.0
 _SINGLE: Final = '<circle class="point" cx="{:.1f}" cy="{:.1f}" r="4"/>'
@@ -144,33 +145,23 @@ def line(
 
 
 def scatter(
-    title: str, dots: Sequence[Dot], *, x_name: str, y_name: str, height: int = 240
+    title: str, dots: Sequence[Dot], *, x_name: str, y_name: str, height: int = 380
 ) -> Markup:
     """Two durations of many things against each other, both on logarithmic scales."""
     shown = [dot for dot in dots if dot.x > 0 and dot.y > 0]
     if not shown:
         return _empty(title, height)
     across, upwards = _ticks([dot.x for dot in shown]), _ticks([dot.y for dot in shown])
-    room, wide = height - _TOP - 2 * _BOTTOM, WIDTH - _LEFT - 8
-
-    def place(dot: Dot) -> tuple[float, float]:
-        return _LEFT + _share(dot.x, across) * wide, _TOP + (1 - _share(dot.y, upwards)) * room
-
-    parts = []
-    for tick in across:
-        x, _ = place(Dot(tick, upwards[0]))
-        parts.append(
-            f'<text x="{x:.1f}" y="{height - _BOTTOM - 4}" text-anchor="middle">'
-            f"{duration_in_words(tick)}</text>"
-        )
-    for tick in upwards:
-        _, y = place(Dot(across[0], tick))
-        parts.append(
-            f'<line class="grid-line" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{duration_in_words(tick)}</text>'
-        )
+    # Three lines of text below: the lowest duration, those across, and the names.
+    room, wide = height - _TOP - 3 * _BOTTOM, WIDTH - _LEFT - 8
+    parts = [_durations(upwards, room)]
+    parts += [
+        f'<text x="{_LEFT + _share(tick, across) * wide:.1f}" y="{height - 2 * _BOTTOM + 6}"'
+        f' text-anchor="{"middle" if tick != across[0] else "start"}">{duration_in_words(tick)}</text>'
+        for tick in across
+    ]
     for dot in shown:
-        x, y = place(dot)
+        x, y = _LEFT + _share(dot.x, across) * wide, _height_of(dot.y, upwards, room)
         point = (
             f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(dot.name)}: '
             f"{escape(x_name)} {duration_in_words(dot.x)}, {escape(y_name)} {duration_in_words(dot.y)}"
@@ -195,43 +186,30 @@ def timeline(
         return _empty(title, height)
     ordered = sorted(polls, key=lambda one: one.at)
     first, last = ordered[0].at, ordered[-1].at
-    span = max((last - first) / timedelta(seconds=1), 1.0)
     seconds = [one.interval_sec for one in ordered] + [one.seconds for one in hints]
-    ticks = _ticks(seconds)
-    room, wide = height - _TOP - _BOTTOM, WIDTH - _LEFT - _RIGHT
-
-    def y_of(value: float) -> float:
-        return _TOP + (1 - _share(value, ticks)) * room
-
-    def x_of(at: datetime) -> float:
-        return _LEFT + 4 + (at - first) / timedelta(seconds=1) / span * wide
-
-    parts = []
-    for tick in ticks:
-        y = y_of(tick)
-        parts.append(
-            f'<line class="grid-line" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{duration_in_words(tick)}</text>'
-        )
+    ticks, room = _ticks(seconds), height - _TOP - _BOTTOM
+    parts = [_durations(ticks, room)]
     for hint in hints:
-        y = y_of(hint.seconds)
+        y = _height_of(hint.seconds, ticks, room)
         parts.append(
             f'<line class="hint" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"><title>'
             f"{escape(hint.name)}: {duration_in_words(hint.seconds)}</title></line>"
             f'<text x="{WIDTH}" y="{y - 4:.1f}" text-anchor="end">{escape(hint.name)}</text>'
         )
-    path = " ".join(f"{x_of(one.at):.1f},{y_of(one.interval_sec):.1f}" for one in ordered)
+    places = [
+        (_place_of(one.at, first, last), _height_of(one.interval_sec, ticks, room))
+        for one in ordered
+    ]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     parts.append(f'<polyline class="line" points="{path}"/>')
-    for one in ordered:
-        x, y = x_of(one.at), y_of(one.interval_sec)
+    for one, (x, y) in zip(ordered, places, strict=True):
         radius = 4 + min(one.new_entries, 10) * 0.4
         parts.append(
             f'<line class="stem" x1="{x:.1f}" x2="{x:.1f}" y1="{height - _BOTTOM}" y2="{y:.1f}"/>'
             f'<circle class="{one.kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
             f"<title>{_exact(one.at)}: {escape(one.words)}</title></circle>"
         )
-    starts = [first + (last - first) * at / (_LABELS - 1) for at in range(_LABELS)]
-    body = "".join(parts) + _times(starts, height, at_points=True)
+    body = "".join(parts) + _times_between(first, last, height)
     words = (
         f"{len(ordered)} polls from {_exact(first)} to {_exact(last)}; height is the interval after "
         f"each, now {duration_in_words(ordered[-1].interval_sec)}."
@@ -246,20 +224,16 @@ def strips(title: str, rows: Sequence[tuple[str, Sequence[datetime]]]) -> Markup
     if not every:
         return _empty(title, height)
     first, last = min(every), max(every)
-    span = max((last - first) / timedelta(seconds=1), 1.0)
-    wide = WIDTH - _LEFT - _RIGHT
     parts = []
     for number, (name, instants) in enumerate(rows):
         y = _TOP + _STRIP * number
         parts.append(f'<text x="0" y="{y + _STRIP / 2 + 4:.0f}">{escape(name)}</text>')
         parts += [
             f'<line class="{"stem" if number else "hint"}" y1="{y + 4}" y2="{y + _STRIP - 4}"'
-            f' x1="{_LEFT + (at - first) / timedelta(seconds=1) / span * wide:.1f}"'
-            f' x2="{_LEFT + (at - first) / timedelta(seconds=1) / span * wide:.1f}"/>'
-            for at in instants
+            f' x1="{x:.1f}" x2="{x:.1f}"/>'
+            for x in (_place_of(at, first, last) for at in instants)
         ]
-    starts = [first + (last - first) * at / (_LABELS - 1) for at in range(_LABELS)]
-    body = "".join(parts) + _times(starts, height, at_points=True)
+    body = "".join(parts) + _times_between(first, last, height)
     words = ", ".join(f"{len(instants):,} {name}" for name, instants in rows)
     return _svg(title, f"{words}.", body, height, zoom=True)
 
@@ -313,6 +287,32 @@ def _scale(top: float, height: int, unit: str = "") -> str:
             f"{short_number(top * step / lines)}{escape(unit)}</text>"
         )
     return "".join(parts)
+
+
+def _durations(ticks: Sequence[int], room: float) -> str:
+    """Horizontal lines at durations, with their names."""
+    parts = []
+    for tick in ticks:
+        y = _height_of(tick, ticks, room)
+        parts.append(
+            f'<line class="grid-line" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{_LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{duration_in_words(tick)}</text>'
+        )
+    return "".join(parts)
+
+
+def _height_of(seconds: float, ticks: Sequence[int], room: float) -> float:
+    return _TOP + (1 - _share(seconds, ticks)) * room
+
+
+def _place_of(at: datetime, first: datetime, last: datetime) -> float:
+    """Where an instant stands across, between the first and the last."""
+    return _LEFT + 4 + (at - first) / max(last - first, _SECOND) * (WIDTH - _LEFT - _RIGHT)
+
+
+def _times_between(first: datetime, last: datetime, height: int) -> str:
+    starts = [first + (last - first) * at / (_LABELS - 1) for at in range(_LABELS)]
+    return _times(starts, height, at_points=True)
 
 
 def _times(starts: Sequence[datetime], height: int, *, at_points: bool = False) -> str:

@@ -71,6 +71,24 @@ def test_points_of_a_scatter_chart_lead_to_their_feeds() -> None:
     assert "a <feed>" in "".join(root.itertext())
 
 
+def test_no_label_of_a_scatter_chart_covers_another() -> None:
+    chart = scatter("Interval", [Dot(90, 5), Dot(9e5, 50)], x_name="across", y_name="upwards")
+
+    size = 17  # of the text in a narrow panel (console.css)
+    boxes = []
+    for one in parsed(chart).findall("text"):
+        x, y, wide = float(one.get("x")), float(one.get("y")), len(one.text) * size * 0.55
+        left = x - {"end": wide, "middle": wide / 2}.get(one.get("text-anchor"), 0)
+        boxes.append((one.text, left, left + wide, y))
+    for at, (_, left, right, y) in enumerate(boxes):
+        over = [
+            one[0]
+            for one in boxes[at + 1 :]
+            if abs(one[3] - y) < size and one[1] < right and left < one[2]
+        ]
+        assert over == []
+
+
 def test_a_timeline_shows_polls_intervals_and_hints() -> None:
     polls = [
         PollMark(NOON + timedelta(hours=at), 900.0 * 2**at, kind, f"poll {at} & more", at)
