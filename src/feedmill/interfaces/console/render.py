@@ -95,6 +95,32 @@ def page(
     )
 
 
+def confirm_page(
+    request: AnyRequest, *, title: str, words: str, path: str, action: str, here: str, back: str
+) -> Response[bytes]:
+    """The question before an action that cannot be undone; yes sends the action again, confirmed."""
+    fields = {"action": action, "confirmed": "1"}
+    return page(
+        request,
+        "confirm.html",
+        title=title,
+        here=here,
+        words=words,
+        path=path,
+        fields=fields,
+        back=back,
+    )
+
+
+def secret_page(
+    request: AnyRequest, *, title: str, words: str, secret: str, here: str, back: str
+) -> Response[bytes]:
+    """A secret that is shown now and never again."""
+    return page(
+        request, "secret.html", title=title, here=here, words=words, secret=secret, back=back
+    )
+
+
 def go_to(
     request: AnyRequest, path: str, words: str = "", *, cookies: Sequence[Cookie] = ()
 ) -> Response[bytes]:

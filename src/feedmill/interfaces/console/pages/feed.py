@@ -21,7 +21,7 @@ from feedmill.interfaces.console.charts import (
 )
 from feedmill.interfaces.console.forms import tags_of, text_field
 from feedmill.interfaces.console.pages.feeds import HERE, mark_of
-from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.console.render import confirm_page, go_to, page
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
@@ -134,7 +134,15 @@ async def change(request: AnyRequest) -> Response[bytes]:
             await queries.remove_feed(feed.id, services)
             return go_to(request, HERE, f"Removed {feed.title or mask_address(feed.url)}.")
         case "remove":
-            return _page(request, feed, "feed_remove.html", "")
+            return confirm_page(
+                request,
+                title=f"Remove {feed.title or mask_address(feed.url)}?",
+                words="Remove this feed with all its entries? Its events stay in the log.",
+                path=f"{here}/change",
+                action="remove",
+                here=HERE,
+                back=here,
+            )
         case _:
             message = f"unknown action {action[:40]!r}"
             raise UsageError(message)

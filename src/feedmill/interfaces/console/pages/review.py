@@ -27,7 +27,7 @@ from feedmill.engine.two_phase.sidecar_files import read_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow, WindowLibrary
 from feedmill.errors import AccessError, ConflictError, FeedmillError, UsageError
 from feedmill.interfaces.console.forms import digest_of, text_field
-from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.console.render import go_to, page, secret_page
 from feedmill.interfaces.console.session import SCOPE, known_caller, read_form, session_of
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
@@ -89,9 +89,8 @@ async def answer(request: AnyRequest) -> Response[bytes]:
     made = await accept_question(
         code, services.store, services.clock, services.config.mcp, by=by, shown="page"
     )
-    return page(
+    return secret_page(
         request,
-        "secret.html",
         title="Confirmed",
         here=HERE,
         words=f"Give this ticket to {made.question.asked_by}. It is valid once, for this selection, "

@@ -9,7 +9,7 @@ from litestar import Response, Router, get, post
 from feedmill.engine.service.auth import get_token, issue_token, revoke_token, rotate_token
 from feedmill.errors import UsageError
 from feedmill.interfaces.console.forms import text_field
-from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.console.render import confirm_page, go_to, page, secret_page
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.running.token import Scope
@@ -50,8 +50,9 @@ async def create(request: AnyRequest) -> Response[bytes]:
         services.clock,
         expires_in=timedelta(days=int(days)) if days else None,
     )
-    return _secret(
-        request, "Token created", f"The token {made.token.name} was created.", made.secret
+    words = f"The token {made.token.name} was created."
+    return secret_page(
+        request, title="Token created", words=words, secret=made.secret, here=HERE, back=HERE
     )
 
 
@@ -64,31 +65,30 @@ async def change(request: AnyRequest) -> Response[bytes]:
         case "rotate":
             made = await rotate_token(token.id, _OVERLAP, services.store, services.clock)
             words = f"The secret of {token.name} was replaced; the one before is valid for one more day. Its sessions have ended."
-            return _secret(request, "Token rotated", words, made.secret)
+            return secret_page(
+                request,
+                title="Token rotated",
+                words=words,
+                secret=made.secret,
+                here=HERE,
+                back=HERE,
+            )
         case "revoke" if form.get("confirmed") == "1":
             await revoke_token(token.id, services.store, services.clock)
             return go_to(request, HERE, f"Revoked {token.name}.")
         case "revoke":
-            return page(
+            return confirm_page(
                 request,
-                "confirm.html",
                 title=f"Revoke {token.name}?",
-                here=HERE,
                 words="Whoever uses it is refused from now on. This cannot be undone.",
-                action=f"{HERE}/{token.id}/change",
-                fields={"action": "revoke", "confirmed": "1"},
-                yes="Yes, revoke it",
+                path=f"{HERE}/{token.id}/change",
+                action="revoke",
+                here=HERE,
                 back=HERE,
             )
         case other:
             message = f"unknown action {other[:40]!r}"
             raise UsageError(message)
-
-
-def _secret(request: AnyRequest, title: str, words: str, secret: str) -> Response[bytes]:
-    return page(
-        request, "secret.html", title=title, here=HERE, words=words, secret=secret, back=HERE
-    )
 
 
 token_pages = Router("/", route_handlers=[tokens, create, change])

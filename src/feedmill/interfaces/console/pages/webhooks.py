@@ -9,7 +9,7 @@ from litestar import Response, Router, get, post
 from feedmill.engine.service import webhooks
 from feedmill.errors import UsageError
 from feedmill.interfaces.console.forms import text_field
-from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.console.render import confirm_page, go_to, page, secret_page
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.event import EventType
@@ -47,9 +47,8 @@ async def add(request: AnyRequest) -> Response[bytes]:
         form="cloudevents" if form.get("format") == "cloudevents" else "plain",
         payload="full" if form.get("payload") == "full" else "compact",
     )
-    return page(
+    return secret_page(
         request,
-        "secret.html",
         title="Webhook added",
         here=HERE,
         words=f"Events are delivered to {made.url} from now on. Each delivery is signed with this secret.",
@@ -105,9 +104,8 @@ async def change(request: AnyRequest) -> Response[bytes]:
             words = _resent(await webhooks.resend_dead_letters(webhook_id, services))
         case "rotate":
             made = await webhooks.rotate_webhook_secret(webhook_id, _OVERLAP, store, services.clock)
-            return page(
+            return secret_page(
                 request,
-                "secret.html",
                 title="Secret rotated",
                 here=HERE,
                 words="Deliveries are signed with this secret, and for one more day also with the one before.",
@@ -118,15 +116,13 @@ async def change(request: AnyRequest) -> Response[bytes]:
             await webhooks.remove_webhook(webhook_id, store)
             return go_to(request, HERE, "Webhook removed.")
         case "remove":
-            return page(
+            return confirm_page(
                 request,
-                "confirm.html",
                 title="Remove the webhook?",
-                here=HERE,
                 words="Its cursor and its dead letters are deleted with it.",
-                action=f"{HERE}/{webhook_id}/change",
-                fields={"action": "remove", "confirmed": "1"},
-                yes="Yes, remove it",
+                path=f"{HERE}/{webhook_id}/change",
+                action="remove",
+                here=HERE,
                 back=f"{HERE}/{webhook_id}",
             )
         case other:
