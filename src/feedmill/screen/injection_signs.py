@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from feedmill.model.candidate import WindowCandidate
-from feedmill.model.derived.simplified_chinese import to_simplified_chinese
 from feedmill.model.screening import ScreenText, TopicSet
 from feedmill.screen.texts import joined_text, screen_text_of
 from feedmill.screen.tokenise import fold_diacritics, tokenise, tokenise_with_positions

@@ -38,6 +38,7 @@ from feedmill.screen.language import language_of, main_script
         ("", "Бюджет 2027"),
         ("", ""),
         ("", "de man"),
+        ("en", "The letter і of the Ukrainian alphabet and what it is for"),
     ],
 )
 def test_the_language_is_told_by_letters_and_function_words(language: str, text: str) -> None:

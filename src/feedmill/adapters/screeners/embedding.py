@@ -7,13 +7,13 @@ Needs numpy, which the extra `semantic` brings.
 import asyncio
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from feedmill.adapters.screeners.cache import ScreeningCache
-from feedmill.adapters.screeners.encoders import Encoder, Matrix
+from feedmill.adapters.screeners.encoders import Encoder, Matrix, checked_vectors
 from feedmill.model.base import Value
 from feedmill.model.screening import Method, Score, ScreenText, Topic, TopicSet
 from feedmill.screen.calibration import EMBEDDING, Scale, probability, scales_of, z_score
@@ -92,6 +92,7 @@ class EmbeddingScreener:
             return ()
         prepared = self._prepared.get(topics.version) or await self._prepare(topics)
         vectors = await self._vectors([joined_text(text) for text in readable])
+        self._checked([vectors, prepared.common])
         vectors = _centred(vectors, prepared.common)
         return await asyncio.to_thread(self._scores, readable, vectors, prepared)
 
@@ -159,8 +160,12 @@ class EmbeddingScreener:
             fresh = {key: row.tobytes() for key, row in zip(todo, packed, strict=True)}
             await self._memory.put_many(self._encoder.id, fresh)
             known |= fresh
-        matrix: Matrix = np.stack([np.frombuffer(known[key], dtype=np.float16) for key in keys])
-        return matrix.astype(np.float32)
+        return self._checked([np.frombuffer(known[key], np.float16)[None] for key in keys])
+
+    def _checked(self, parts: Sequence[np.ndarray[Any, Any]]) -> Matrix:
+        """One matrix. An endpoint may change its model behind the same name: then remembered vectors do not fit."""
+        count = sum(map(len, parts))
+        return checked_vectors(parts, count, self._encoder.id, "embeddings-unavailable")
 
     def _scores(
         self, texts: Sequence[ScreenText], vectors: Matrix, prepared: _Prepared

@@ -67,7 +67,7 @@ class OnnxEncoder:
         # Batches side by side: the runtime's own threads burn twice the CPU for the same work.
         with ThreadPoolExecutor(self._threads) as pool:
             found = list(pool.map(lambda some: self._run([passages[at] for at in some]), batches))
-        rows: Matrix = np.concatenate(found)
+        rows = checked_vectors(found, len(passages), str(self._path), "model-damaged")
         matrix = np.empty_like(rows)
         matrix[order] = rows
         return matrix
@@ -124,8 +124,7 @@ class EndpointEncoder:
             await self._ask(passages[start : start + _ENDPOINT_BATCH])
             for start in range(0, len(passages), _ENDPOINT_BATCH)
         ]
-        matrix: Matrix = np.concatenate(parts)
-        return matrix
+        return checked_vectors(parts, len(passages), self.id, "embeddings-unavailable")
 
     async def close(self) -> None:
         """Nothing is held; the fetcher belongs to the caller."""
@@ -154,12 +153,29 @@ class EndpointEncoder:
         try:
             answer = msgspec.json.decode(response.body, type=_Answer)
             rows = [one.embedding for one in sorted(answer.data, key=lambda one: one.index)]
-            matrix: Matrix = np.array(rows, dtype=np.float32)
+            matrix = np.array(rows, dtype=np.float64)
         except (msgspec.DecodeError, ValueError) as problem:
             raise _no_vectors(response.status, response.error or str(problem)) from None
-        if matrix.ndim != 2 or len(matrix) != len(passages):
-            raise _no_vectors(response.status, str(len(rows)))
-        return matrix
+        return checked_vectors([matrix], len(passages), self.id, "embeddings-unavailable")
+
+
+def checked_vectors(
+    parts: Sequence[np.ndarray[Any, Any]], count: int, source: str, reason: str
+) -> Matrix:
+    """The parts as one matrix of `count` finite rows; ScreenerError where they are anything else."""
+    shapes = sorted({part.shape[1:] for part in parts})
+    if len(shapes) != 1 or len(shapes[0]) != 1 or not shapes[0][0]:
+        message = f"{source} gives no sentence vectors of one length: {shapes}"
+        raise ScreenerError(message, reason=reason)
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
+        matrix: Matrix = np.concatenate(parts).astype(np.float32)
+    if len(matrix) != count:
+        message = f"{source} gave {len(matrix)} vectors for {count} texts"
+        raise ScreenerError(message, reason=reason)
+    if not np.isfinite(matrix).all():
+        message = f"{source} gave vectors with numbers that are not finite"
+        raise ScreenerError(message, reason=reason)
+    return matrix
 
 
 class _Row(Value):

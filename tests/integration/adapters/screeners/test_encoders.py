@@ -1,8 +1,12 @@
 """Encoders: an embeddings endpoint that behaves and does not, and files that are not what they claim."""
 
 import asyncio
+import contextlib
 import hashlib
 import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +14,15 @@ import pytest
 from msgspec.structs import replace
 from tests.support.llm_endpoint import Answer, playing
 
-from feedmill.adapters.screeners.encoders import OnnxEncoder
-from feedmill.adapters.screeners.model_files import encoder_file
+from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.http.fetcher import CurlFetcher
+from feedmill.adapters.screeners.bundled_data import reference_texts
+from feedmill.adapters.screeners.cache import ScreeningCache
+from feedmill.adapters.screeners.embedding import EmbeddingScreener
+from feedmill.adapters.screeners.encoders import EndpointEncoder, OnnxEncoder
+from feedmill.adapters.screeners.model_files import USE_M, encoder_file, model_path
 from feedmill.app.screeners import open_screeners
-from feedmill.config import Config, ScreenConfig, StoreConfig
+from feedmill.config import Config, FetchConfig, ScreenConfig, StoreConfig
 from feedmill.errors import ConfigError, ScreenerError
 from feedmill.model.screening import Score, ScreenText, Topic, TopicSet
 from feedmill.screen.topics import with_digest
@@ -69,6 +78,12 @@ def test_a_language_that_the_encoder_does_not_read_is_not_voted_on(tmp_path: Pat
         (200, {}, b"no json"),
         (200, {}, b'{"data": []}'),
         (200, {}, b'{"data": [{"embedding": [1.0]}]}'),
+        (200, {}, b'{"data": [{"embedding": [NaN, 1.0]}, {"embedding": [1.0, NaN]}]}'),
+        (200, {}, b'{"data": [{"embedding": [1e999]}]}'),
+        (200, {}, b'{"data": [{"embedding": [null]}]}'),
+        (200, {}, b'{"data": [{"embedding": "AACAPw=="}]}'),
+        (200, {}, b'{"data": {"embedding": [1.0]}}'),
+        (401, {}, b'{"error": {"message": "no key"}}'),
     ],
 )
 def test_an_endpoint_without_vectors_is_an_error_with_a_reason(
@@ -78,6 +93,147 @@ def test_an_endpoint_without_vectors_is_an_error_with_a_reason(
         scores_of(tmp_path, lambda _body, _number: answer)
 
     assert caught.value.reason == "embeddings-unavailable"
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (lambda _: [], "no sentence vectors"),
+        (lambda at: [1.0] * (at % 2 + 1), "inhomogeneous"),
+        (lambda _: [1e39, 1.0], "not finite"),  # beyond a float of four octets
+    ],
+)
+def test_vectors_that_cannot_be_compared_are_an_error_that_names_the_problem(
+    tmp_path: Path, row: Callable[[int], list[float]], words: str
+) -> None:
+    def play(body: dict[str, Any], _: int) -> Answer:
+        rows = [{"index": at, "embedding": row(at)} for at in range(len(body["input"]))]
+        return 200, {}, json.dumps({"data": rows}).encode()
+
+    with pytest.raises(ScreenerError, match=words) as caught:
+        scores_of(tmp_path, play)
+
+    assert caught.value.reason == "embeddings-unavailable"
+
+
+def test_an_endpoint_that_changes_the_length_of_its_vectors_is_an_error(tmp_path: Path) -> None:
+    """Between two answers, and between two runs of which the first is remembered."""
+
+    def play(body: dict[str, Any], number: int) -> Answer:
+        rows = [{"index": at, "embedding": [1.0] * number} for at in range(len(body["input"]))]
+        return 200, {}, json.dumps({"data": rows}).encode()
+
+    def longer(body: dict[str, Any], _: int) -> Answer:
+        return play(body, 7)
+
+    with pytest.raises(ScreenerError, match="of one length"):
+        scores_of(tmp_path / "within", play)
+
+    async def twice() -> None:
+        memory = ScreeningCache(tmp_path / "cache.db")
+        for one in (vectors, longer):
+            async with playing(one) as endpoint:
+                screen = ScreenConfig(embeddings_url=endpoint.url, embeddings_model="m")
+                async with asyncio.timeout(60):
+                    fetcher = CurlFetcher(FetchConfig(allow_cidrs=("127.0.0.0/8",)), SystemClock())
+                    encoder = EndpointEncoder(screen, fetcher, key=None)
+                    encoder.id = "the same name"
+                    screener = EmbeddingScreener(encoder, memory, reference_texts(), ())
+                    try:
+                        await screener.score(
+                            [ScreenText(ref=1, title=f"bees {one.__name__}")], TOPICS
+                        )
+                    finally:
+                        await fetcher.close()
+
+    with pytest.raises(ScreenerError, match="of one length"):
+        asyncio.run(twice())
+
+
+def test_an_endpoint_that_says_nothing_is_given_up_after_its_time(tmp_path: Path) -> None:
+    with pytest.raises(ScreenerError, match="timeout") as caught:
+        scores_of(tmp_path, lambda _body, _number: None, llm_timeout_ms=300)
+
+    assert caught.value.reason == "embeddings-unavailable"
+
+
+# A model of one node (Shape): it reads text and answers with how many there are.
+NO_SENTENCE_ENCODER = bytes.fromhex(
+    "08093a3f0a120a047465787412036f7574220553686170651201735a130a0474657874120b0a09080812050a0312016e"
+    "62110a036f7574120a0a08080712040a02080142040a001011"
+)
+
+
+def test_a_model_that_gives_no_sentence_vectors_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "shape.onnx"
+    path.write_bytes(NO_SENTENCE_ENCODER)
+
+    with pytest.raises(ScreenerError, match="no sentence vectors") as caught:
+        asyncio.run(OnnxEncoder("x", path, frozenset(), 1).encode(["a", "b"]))
+
+    assert caught.value.reason == "model-damaged"
+
+
+@pytest.fixture
+def file_server(models: Path) -> Iterator[str]:
+    """The real model by HTTP on loopback: whole, cut off, and not there."""
+
+    class Files(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            content = model_path(models).read_bytes()
+            self.send_response(404 if self.path == "/missing" else 200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                self.wfile.write(content[:1000] if self.path == "/cut" else content)
+
+        def log_message(self, *_: object) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Files)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def by_url(home: Path, url: str, sha256: str) -> tuple[Score, ...]:
+    screen = ScreenConfig(
+        encoder=url, encoder_sha256=sha256, llm_allow_cidrs=("127.0.0.0/8",), threads=1
+    )
+
+    async def story() -> tuple[Score, ...]:
+        config = Config(store=StoreConfig(home=str(home)), screen=screen)
+        async with open_screeners(config, "embedding") as opened:
+            return await opened.screeners[0].score([ScreenText(ref=1, title="Bees")], TOPICS)
+
+    return asyncio.run(story())
+
+
+def test_an_encoder_by_url_is_downloaded_once_and_then_needs_no_network(
+    tmp_path: Path, file_server: str
+) -> None:
+    (first,) = by_url(tmp_path, f"{file_server}/model.onnx", USE_M.sha256)
+    (again,) = by_url(tmp_path, "http://127.0.0.1:1/model.onnx", USE_M.sha256)
+
+    assert first.model_id == USE_M.sha256
+    assert again.z == pytest.approx(first.z)
+
+
+@pytest.mark.parametrize(
+    ("path", "sha256"),
+    [("/model.onnx", "0" * 64), ("/cut", USE_M.sha256), ("/missing", USE_M.sha256)],
+)
+def test_a_download_that_is_another_file_is_an_error_and_leaves_nothing(
+    tmp_path: Path, file_server: str, path: str, sha256: str
+) -> None:
+    with pytest.raises(ScreenerError) as caught:
+        by_url(tmp_path, file_server + path, sha256)
+
+    assert caught.value.reason == "model-unreachable"
+    assert not [one for one in tmp_path.rglob("*") if one.suffix in (".onnx", ".part")]
 
 
 def test_an_encoder_by_path_needs_its_hash(tmp_path: Path) -> None:
