@@ -8,13 +8,15 @@ from mcp.server.mcpserver import MCPServer
 from feedmill.app.screeners import default_topics
 from feedmill.engine.service import queries
 from feedmill.interfaces.mcp.shapes import NOTICE, FeedList
-from feedmill.interfaces.mcp.tool import McpState
+from feedmill.interfaces.mcp.tool import McpState, translate_errors
 from feedmill.interfaces.mcp.tools.feeds_and_entries import feed_row
 from feedmill.interfaces.mcp.tools.screen import topics_shape
 from feedmill.interfaces.mcp.tools.windows import windows_page
+from feedmill.screen.texts import clean_line
 
 _JSON: Final = "application/json"
 _ITEMS: Final = 50
+_TOPICS_CHARS: Final = 500
 _PROMPT: Final = """Screen the window {window_id} of feedmill for: {topics}.
 
 1. Call screen with window_id {window_id!r}, then list_candidates with order "score"; follow next_cursor.
@@ -47,6 +49,10 @@ def add_resources(server: MCPServer[McpState], state: McpState) -> None:
         return rows.model_dump_json()
 
     @server.prompt(name="screen_window", title="Screen a window")
-    def screen_window(window_id: str, topics: str = "the bundled topics") -> str:
+    async def screen_window(window_id: str, topics: str = "the bundled topics") -> str:
         """Screen the candidates of a window and ask the person to confirm."""
-        return _PROMPT.format(window_id=window_id[:64], topics=topics[:500], notice=NOTICE)
+        with translate_errors("screen_window"):
+            kept = await state.window_library.window(window_id)  # nothing else gets into the words
+        return _PROMPT.format(
+            window_id=kept.id, topics=clean_line(topics, _TOPICS_CHARS), notice=NOTICE
+        )
