@@ -7,9 +7,7 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from feedmill.archive.walk import BACKFILL, is_backfilled
-from feedmill.engine.documents.fetch_document import probe_other_host
 from feedmill.engine.documents.quota import quota_in_words
-from feedmill.engine.jobs.websub import UNSUBSCRIBE
 from feedmill.engine.poll.push_evidence import push_status, subscribe_job
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError
@@ -90,6 +88,8 @@ async def resubscribe(feed: Feed, services: Services) -> FeedPush:
 
 async def unsubscribe_feed(feed: Feed, services: Services) -> None:
     """Let hubs know that a feed is about to be removed."""
+    from feedmill.engine.jobs.websub import UNSUBSCRIBE  # noqa: PLC0415  # not for words about push
+
     now = services.clock.now()
     for one in await services.store.push_subscriptions(feed.id):
         if one.state not in ("active", "asked"):
@@ -157,6 +157,8 @@ async def _announced(
         return Announced(hubs=feed.hubs, topic=topic or feed.self_url or feed.url)
     if feed.site_url is None or feed.overrides.disable_autodiscovery:
         return None
+    from feedmill.engine.documents.fetch_document import probe_other_host  # noqa: PLC0415  # see above
+
     answer = await probe_other_host(feed.site_url, feed, services, max_wait_sec=_SITE_WAIT_SEC)
     document = None if answer is None else answer.document
     if answer is None or document is None:
