@@ -22,6 +22,11 @@ async def resolve_feed(name: str, services: Services) -> Feed:
     return feed
 
 
+async def feed_id_of(name: str | None, services: Services) -> str | None:
+    """The id of the feed that an option names; None when it is not given. An empty name is no feed, not every feed."""
+    return None if name is None else (await resolve_feed(name, services)).id
+
+
 async def resolve_feeds(names: tuple[str, ...], services: Services) -> list[Feed]:
     """The feeds of these names, each once; NotFoundError when one is unknown."""
     found = [await resolve_feed(name, services) for name in names]

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.engine.service.feed_lookup import feed_id_of
 from feedmill.interfaces.cli.options import parse_time
 from feedmill.model.page import EntryFilter
 
@@ -24,8 +24,8 @@ async def filter_of(chosen: dict[str, Any], services: Services) -> EntryFilter:
     name, order = given.pop("feed"), given.pop("order")
     once = "cluster" if given.pop("clusters") else "hide"
     given["duplicates"] = "include" if given["duplicates"] else once
-    feed = await resolve_feed(name, services) if name else None
-    return EntryFilter(feed_id=feed.id if feed else None, order=order.replace("-", "_"), **given)
+    feed_id = await feed_id_of(name, services)
+    return EntryFilter(feed_id=feed_id, order=order.replace("-", "_"), **given)
 
 
 _FILTERS: Final = (

@@ -80,6 +80,12 @@ WRONG: tuple[tuple[int | str, ...], ...] = (
     (2, "is not a time", "entries", "--since", "yesteryear"),
     (2, "is not a time", "entries", "--published-until", "32.13.2025"),
     (1, "there is no feed", "entries", "--feed", "unknown"),
+    (1, "there is no feed", "entries", "--feed", ""),  # as a script with an empty variable says it
+    (1, "there is no feed", "search", "word", "--feed", ""),
+    (1, "there is no feed", "jobs", "--feed", ""),
+    (1, "there is no feed", "media", "list", "--feed", ""),
+    (1, "there is no feed", "media", "prune", "--feed", ""),
+    (1, "there is no feed", "webhook", "add", "https://example.com/hook", "--feed", ""),
     (2, "'size' is not one of", "entries", "--order", "size"),
     (2, "no cursor of this list", "entries", "--after", "xyz"),
     (2, "Missing argument", "entry"),

@@ -12,7 +12,7 @@ from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents import media as engine
-from feedmill.engine.service.feed_lookup import resolve_feed, resolve_feeds
+from feedmill.engine.service.feed_lookup import feed_id_of, resolve_feeds
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.feed_switches import switch_feeds
 from feedmill.interfaces.cli.lists import show_pages
@@ -114,7 +114,7 @@ def list_command(*, feed: str | None, entry: str | None, state: str | None) -> N
     """List files of entries, newest first, with their progress."""
 
     async def find(services: Services, after: str | None, limit: int) -> MediaPage:
-        feed_id = (await resolve_feed(feed, services)).id if feed else None
+        feed_id = await feed_id_of(feed, services)
         return await engine.list_media(
             services, feed_id=feed_id, entry_uid=entry, state=state, cursor=after, limit=limit
         )
@@ -182,7 +182,7 @@ def prune_command(media_ids: tuple[str, ...], *, feed: str | None, older_than: s
     age = None if older_than is None else parse_duration(older_than)
 
     async def action(services: Services) -> engine.Pruned:
-        feed_id = (await resolve_feed(feed, services)).id if feed else None
+        feed_id = await feed_id_of(feed, services)
         before = None if age is None else services.clock.now() - age
         return await engine.prune_media(
             services, media_ids=media_ids, feed_id=feed_id, before=before

@@ -9,7 +9,7 @@ import click
 
 from feedmill.app.exports import STREAMED, export_to_file, write_snapshot
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.feed_lookup import all_feeds, resolve_feed
+from feedmill.engine.service.feed_lookup import all_feeds, feed_id_of
 from feedmill.engine.subscribe.list_formats import Outline, write_opml
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import json_option, parse_time
@@ -100,7 +100,7 @@ def _export_table(
         raise click.UsageError(message)
 
     async def action(services: Services) -> ExportPosition:
-        feed_id = None if feed is None else (await resolve_feed(feed, services)).id
+        feed_id = await feed_id_of(feed, services)
         where = ExportFilter(since=since, until=until, feed_id=feed_id, tag=tag)
         counts = await services.store.counts() if where == ExportFilter() else {}
         hide = is_json() or output is None

@@ -7,7 +7,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import jobs as engine
-from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.engine.service.feed_lookup import feed_id_of
 from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import json_option, list_options
 from feedmill.interfaces.cli.output import format_duration, shorten, show_result
@@ -40,7 +40,7 @@ def jobs(ctx: click.Context, *, kind: str | None, state: str | None, feed: str |
         return
 
     async def find(services: Services, after: str | None, limit: int) -> JobPage:
-        feed_id = (await resolve_feed(feed, services)).id if feed else None
+        feed_id = await feed_id_of(feed, services)
         return await engine.list_jobs(
             services, kind=kind, state=state, feed_id=feed_id, cursor=after, limit=limit
         )

@@ -11,7 +11,7 @@ import click
 from feedmill.engine.ports.events import WebhookStore
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import webhooks as engine
-from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.engine.service.feed_lookup import feed_id_of
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import json_option, list_options, overlap_option
@@ -61,12 +61,11 @@ def add_webhook_command(url: str, **chosen: Any) -> None:  # noqa: ANN401
     types = [kind.strip() for kind in (chosen["types"] or "").split(",") if kind.strip()]
 
     async def action(services: Services) -> Webhook:
-        feed = await resolve_feed(chosen["feed"], services) if chosen["feed"] else None
         return await engine.add_webhook(
             url,
             services,
             types=types,
-            feed_id=feed.id if feed else None,
+            feed_id=await feed_id_of(chosen["feed"], services),
             tag=chosen["tag"],
             form="cloudevents" if chosen["cloudevents"] else "plain",
             payload=chosen["payload"],

@@ -8,7 +8,7 @@ import click
 
 from feedmill.app.screeners import load_topics
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.feed_lookup import resolve_feed
+from feedmill.engine.service.feed_lookup import feed_id_of
 from feedmill.interfaces.cli.options import json_option, list_options, topic_option, topics_option
 from feedmill.interfaces.cli.output import shorten, show_list, show_result
 from feedmill.interfaces.cli.run_command import pick_one, with_services
@@ -59,11 +59,10 @@ def add_screen_command(
         raise click.UsageError(message)
 
     async def action(services: Services) -> LiveScreen:
-        feed = None if name is None else await resolve_feed(name, services)
         screen = LiveScreen(
             id=services.clock.new_id(),
             created_at=services.clock.now(),
-            feed_id=None if feed is None else feed.id,
+            feed_id=await feed_id_of(name, services),
             tag=tag,
             keep_at=keep_at,
             method=method,
