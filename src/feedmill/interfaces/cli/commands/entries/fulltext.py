@@ -63,7 +63,7 @@ def enable_command(feeds: tuple[str, ...], *, selector: str | None) -> None:
 @_FEEDS
 @json_option
 def disable_command(feeds: tuple[str, ...]) -> None:
-    """Fetch no more pages of feeds, whatever their tags say; stored full texts stay."""
+    """Fetch no more pages of feeds, also where a tag asks for it. Stored full texts stay."""
     change = FeedChange(full_text=False)
     switch_feeds(feeds, change, _SHOWN, what="full texts")
 
@@ -79,7 +79,7 @@ def disable_command(feeds: tuple[str, ...]) -> None:
 )
 @json_option
 def fetch_command(what: tuple[str, ...], *, limit: int) -> None:
-    """Fetch the pages of entries, or of the newest entries of feeds, now; politely.
+    """Fetch pages of entries or feeds now. Of feeds those of the newest entries, politely.
 
     What has to wait for its host is left to the queue (`feedmill jobs`).
     """
@@ -116,7 +116,7 @@ def fetch_command(what: tuple[str, ...], *, limit: int) -> None:
 @click.option("--force", is_flag=True, help="Also pages that today's extractor has read.")
 @json_option
 def replay_command(feeds: tuple[str, ...], *, everything: bool, force: bool) -> None:
-    """Extract stored pages again, with today's extractor and selectors; nothing is fetched."""
+    """Extract stored pages again. With today's extractor and selectors; nothing is fetched."""
     if not feeds and not everything:
         message = "name feeds or pass --all"
         raise click.UsageError(message)

@@ -76,7 +76,7 @@ def enable_command(
 @_FEEDS
 @json_option
 def disable_command(feeds: tuple[str, ...]) -> None:
-    """Download no more files of feeds, whatever their tags say; stored files stay."""
+    """Download no more files of feeds, also where a tag asks for it. Stored files stay."""
     change = FeedChange(media=False)
     switch_feeds(feeds, change, _SHOWN, what="media")
 

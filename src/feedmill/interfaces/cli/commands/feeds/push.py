@@ -63,7 +63,7 @@ def show_push_command(feed: str) -> None:
 @click.argument("feed")
 @json_option
 def subscribe_push_command(feed: str) -> None:
-    """Ask the hub of a feed again now; a running `feedmill run` sends the request."""
+    """Ask the hub of a feed again now. A running `feedmill run` sends the request."""
 
     async def action(services: Services) -> FeedPush:
         return await engine.resubscribe(await resolve_feed(feed, services), services)

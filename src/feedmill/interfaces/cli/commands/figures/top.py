@@ -56,7 +56,8 @@ def top(by: TopBy, days: int, limit: int) -> None:
     found = with_services(action)
     head = (by, "polls", "failed", "new", "received", "feed")
     rows = [_row(by, item) for item in found.items]
-    none = f"no feed has any {by} since {found.since:%Y-%m-%d}"
+    what = "new entries" if by == "new" else by
+    none = f"no feed has any {what} since {found.since:%Y-%m-%d}"
     show_list(found.items, head, rows, empty=none, whole=found)
 
 

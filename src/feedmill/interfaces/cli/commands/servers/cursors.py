@@ -47,7 +47,7 @@ def list_cursors() -> None:
 @click.argument("consumer", metavar="READER")
 @json_option
 def drop_cursor(consumer: str) -> None:
-    """Delete the position of a reader that does not read any more, so that it does not hold events.
+    """Delete the position of a reader. One that does not read any more holds events back.
 
     A reader that comes back begins with the oldest event that is kept. A webhook is removed with `feedmill webhook remove`.
 

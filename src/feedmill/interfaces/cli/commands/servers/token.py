@@ -76,7 +76,7 @@ def list_tokens_command() -> None:
 @click.argument("token", metavar="TOKEN")
 @json_option
 def revoke_token_command(token: str) -> None:
-    """Revoke a token at once (TOKEN is an id, the start or the end of one, or a name)."""
+    """Revoke a token at once. TOKEN is an id, the start or the end of one, or a name."""
 
     async def action(services: Services) -> tuple[Token, bool]:
         found, now = await _named(token, services), services.clock.now()

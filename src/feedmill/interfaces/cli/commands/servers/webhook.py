@@ -51,7 +51,7 @@ def webhook() -> None:
 )
 @json_option
 def add_webhook_command(url: str, **chosen: Any) -> None:  # noqa: ANN401
-    """Add a webhook that receives events from now on; its secret is printed once.
+    """Add a webhook that receives events from now on. Its secret is printed once.
 
     \b
     Examples:
@@ -161,7 +161,7 @@ def rotate_webhook_secret_command(webhook: str, overlap: timedelta) -> None:
 @click.option("--resend", is_flag=True, help="Send them again, oldest first.")
 @list_options(100)
 def list_dead_letters_command(webhook: str, *, resend: bool) -> None:
-    """List batches that failed after all attempts (dead letters), or send them again."""
+    """List dead letters, or send them again. They are batches that failed after all attempts."""
     if resend:
         _resend(webhook)
         return
@@ -178,7 +178,7 @@ def list_dead_letters_command(webhook: str, *, resend: bool) -> None:
 @_THE_WEBHOOK
 @json_option
 def test_webhook_command(webhook: str) -> None:
-    """Send an empty, signed batch now and print the response; the cursor does not move."""
+    """Send an empty, signed batch now. It prints the response; the cursor does not move."""
 
     async def action(services: Services) -> Delivery:
         return await engine.send_test_delivery((await _named(webhook, services)).id, services)

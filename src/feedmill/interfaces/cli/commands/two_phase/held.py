@@ -52,7 +52,7 @@ def list_held_command(names: tuple[str, ...], tag: str | None) -> None:
 @out_option("held.json")
 @json_option
 def export_held_command(names: tuple[str, ...], tag: str | None, out: Path) -> None:
-    """Write held entries as a candidate file, for review and insert-selected."""
+    """Write held entries as a candidate file. It is for review and insert-selected."""
 
     async def action(services: Services) -> HeldWindow:
         window = await held_window(services, feeds=await _chosen(names, tag, services))

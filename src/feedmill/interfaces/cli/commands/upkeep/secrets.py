@@ -35,7 +35,7 @@ def key_command() -> None:
 @secrets.command("status")
 @json_option
 def status_command() -> None:
-    """Show how many secrets are plain, and how many each key has encrypted."""
+    """Count secrets by the key that encrypts them. Plain ones are counted, too."""
 
     found = with_services(count_secrets)
     if is_json():
@@ -47,7 +47,7 @@ def status_command() -> None:
 @secrets.command("encrypt")
 @json_option
 def encrypt_command() -> None:
-    """Encrypt all secrets with the first key: what is plain, and what an older key has encrypted.
+    """Encrypt all secrets with the first key. That is what is plain, and what an older key has encrypted.
 
     To change the key, put the new one in front of the old one, separated by a space or a line, restart feedmill, run this, and then remove
     the old one.
@@ -62,7 +62,7 @@ def encrypt_command() -> None:
 @secrets.command("decrypt")
 @json_option
 def decrypt_command() -> None:
-    """Store all secrets as they are, before you go back to an older version or remove the key."""
+    """Store all secrets unencrypted. Do it before you go back to an older version or remove the key."""
     _rewrite(encrypt=False)
 
 
