@@ -1,5 +1,6 @@
 """The how-to about backups: its commands are run in their order, and nothing is lost on the way."""
 
+import json
 import os
 import re
 import sqlite3
@@ -74,3 +75,5 @@ def test_commands_of_the_page_lose_nothing(tmp_path: Path) -> None:
 
         shell.ok(FROM_SEGMENTS)
         assert shell.titles() == before
+        searched = shell.run(f'feedmill search "{before[0]}" --json')
+        assert json.loads(searched.stdout)["items"][0]["title"] == before[0]

@@ -155,5 +155,5 @@ def _export_list(output: Path | None, tag: str | None, *, with_secrets: bool) ->
     elif output is None:
         click.echo(write_opml(outlines), nl=False)
     else:
-        write_file(output, write_opml(outlines))
+        write_file(output, write_opml(outlines), is_private=with_secrets)
         click.echo(f"{format_count(len(outlines), 'feed')} written to {output}")

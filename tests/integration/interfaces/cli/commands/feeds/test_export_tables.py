@@ -252,6 +252,21 @@ def test_wrong_usage_of_export_exits_with_2(mill: Mill, words: tuple[str, ...], 
     assert said in found.err
 
 
+def test_a_list_with_secrets_is_for_its_owner_alone_and_goes_through_no_link(mill: Mill) -> None:
+    mill.ok("add", "--as-is", "http://127.0.0.1/feed?token=hidden")
+    target = mill.folder / "of-another-user"
+    target.write_text("kept")
+    Path("linked.opml.part").symlink_to(target)
+
+    mill.ok("export", "--with-secrets", "--out", "backup.opml")
+    linked = mill("export", "--with-secrets", "--out", "linked.opml")
+
+    assert "token=hidden" in Path("backup.opml").read_text()
+    assert Path("backup.opml").stat().st_mode & 0o077 == 0
+    assert linked.status == 1
+    assert target.read_text() == "kept"
+
+
 @pytest.mark.parametrize("form", ["ndjson", "csv", "parquet", "sqlite"])
 def test_a_file_that_cannot_be_written_is_named(mill: Mill, form: str) -> None:
     said = mill("export", "feeds", "--format", form, "--out", "missing/folder/file")
