@@ -159,7 +159,7 @@ simulation: $(READY)  ## a year of 200 feeds in virtual time with faults and cra
 models: $(READY)  ## random histories of a feed and of a hub, compared with models of them (RUNS=5000)
 	$(BIN)/python tools/models.py --runs $(or $(RUNS),5000)
 
-mutations: $(READY)  ## break ten promises in the source, and see whether a test notices each
+mutations: $(READY)  ## break a dozen promises in the source, and see whether a test notices each
 	$(BIN)/python tools/mutations.py
 
 archive-check: $(READY)  ## walk an archive of 40 pages, kill it twice in the middle, and see what the host saw (PAGES=40)

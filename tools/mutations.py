@@ -99,6 +99,20 @@ MUTATIONS: Final = (
         "return bool(digest)",
         "tests/unit/push",
     ),
+    Mutation(
+        "large commits rest beside small ones",
+        "adapters/store/sqlite/writer.py",
+        "LARGE_REST_FACTOR: Final = 12.0",
+        "LARGE_REST_FACTOR: Final = 0.0",
+        "tests/integration/adapters/store/sqlite/test_writer.py",
+    ),
+    Mutation(
+        "a search ends in time",
+        "adapters/store/sqlite/run_query.py",
+        "lambda: time.monotonic() > deadline",
+        "lambda: False",
+        "tests/unit/adapters/store/test_statements.py -k takes_too_long",
+    ),
 )
 
 

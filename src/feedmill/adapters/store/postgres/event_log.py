@@ -165,11 +165,6 @@ async def append_all(
         await connection.execute(_INSERT, *to_columns(rows))
 
 
-async def number_pending(database: Database) -> None:
-    """Give numbers to the events that can have one, having looked for those of another server too."""
-    await PostgresEventLog(database).number()
-
-
 async def number_batch(connection: PgConnection, *, strange: bool = False) -> int:
     """Give numbers to a bite of events; how many. 0 when another process is doing it.
 

@@ -59,11 +59,6 @@ def postgres_text(text: str) -> str:
     return text if text.isascii() and "\x00" not in text else _UNSTORABLE.sub("\ufffd", text)
 
 
-def postgres_text_or_none(text: str | None) -> str | None:
-    """The same for a text that may be missing."""
-    return None if text is None else postgres_text(text)
-
-
 def postgres_json(value: object) -> str:
     """The value as JSON that PostgreSQL can read."""
     encoded = _bytes_of(value)

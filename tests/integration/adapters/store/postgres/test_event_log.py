@@ -22,7 +22,6 @@ from feedmill.adapters.store.postgres.event_log import (
     PostgresEventLog,
     append,
     number_batch,
-    number_pending,
 )
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
@@ -119,7 +118,7 @@ class TestManyWriters:
                     await asyncio.gather(*(write(database, one, TRANSACTIONS) for one in WRITERS))
                     done.set()
                     logs = await asyncio.gather(*readers)
-                await number_pending(database)
+                await PostgresEventLog(database).number()
                 expected = committed(WRITERS, TRANSACTIONS)
                 everything = await read(PostgresEventLog(database), 0, limit=1_000)
 
@@ -259,7 +258,7 @@ class TestNumbers:
         async def story() -> None:
             async with opened(migrated_dsn) as database:
                 await tell(database, "a", 1)
-                await number_pending(database)
+                await PostgresEventLog(database).number()
                 await tell(database, "a", 2)
 
                 assert [one.seq for one in await PostgresEventLog(database).events(0, 2)] == [1, 2]
@@ -298,7 +297,7 @@ class TestNumbers:
         async def story() -> None:
             async with opened(migrated_dsn) as database:
                 await tell(database, "a", 1, 2)
-                await number_pending(database)
+                await PostgresEventLog(database).number()
                 await execute(database, "DELETE FROM events WHERE seq = 2")
                 assert await problems_of(database) == ("1 events are missing from the log",)
 
@@ -380,7 +379,7 @@ class TestAnotherServersNumbers:
             async with opened(migrated_dsn) as database:
                 await database.read(lambda c: c.execute(burn))
                 await tell(database, "old", 1)
-                await number_pending(database)
+                await PostgresEventLog(database).number()
                 await tell(database, "old", 2)
 
         async def after(dsn: str) -> None:

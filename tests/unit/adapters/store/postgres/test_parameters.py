@@ -12,7 +12,6 @@ from feedmill.adapters.store.postgres.parameters import (
     clean_value,
     postgres_json,
     postgres_text,
-    postgres_text_or_none,
 )
 from feedmill.model.base import Value
 
@@ -43,11 +42,6 @@ class Tree(Value):
 )
 def test_only_nul_and_halves_of_characters_are_replaced(text: str, kept: str) -> None:
     assert postgres_text(text) == kept
-    assert postgres_text_or_none(text) == kept
-
-
-def test_no_text_stays_none() -> None:
-    assert postgres_text_or_none(None) is None
 
 
 @given(ANY_TEXT)
