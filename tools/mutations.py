@@ -102,7 +102,7 @@ MUTATIONS: Final = (
     Mutation(
         "large commits rest beside small ones",
         "adapters/store/sqlite/writer.py",
-        "LARGE_REST_FACTOR: Final = 12.0",
+        "LARGE_REST_FACTOR: Final = 15.0",
         "LARGE_REST_FACTOR: Final = 0.0",
         "tests/integration/adapters/store/sqlite/test_writer.py",
     ),

@@ -8,8 +8,8 @@ bad job does not sink the others. A job must therefore be repeatable: it reads a
 but the connection.
 
 A large job waits while small ones do, and takes turns with their groups: a small job waits for one large one at most. When
-it kept small ones waiting, the next large one begins twelve times as long after it as it took: publishers of ever new entries have
-a thirteenth of the writer at most, and the polls of the other feeds have the rest.
+it kept small ones waiting, the next large one begins fifteen times as long after it as it took: publishers of ever new entries have
+a sixteenth of the writer at most, and the polls of the other feeds have the rest.
 """
 # Tested in tests/integration/adapters/store/sqlite/
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 WRITE_GROUP_JOBS: Final = 500
 WRITE_GROUP_SEC: Final = 0.03
-LARGE_REST_FACTOR: Final = 12.0  # between large jobs, by the time that the last one took
+LARGE_REST_FACTOR: Final = 15.0  # between large jobs, by the time that the last one took
 LARGE_REST_SEC: Final = 20.0  # and no longer: a commit must not outlast the lease of its lane
 QUIET_SEC: Final = 0.5  # without any small job: then a large one keeps nobody waiting
 LINGER_SEC: Final = 0.004  # for a group to gather, when the last one had company
