@@ -119,6 +119,7 @@ async def cut_and_judge(recorded: Recorded, folder: Path, cuts: int, *, seed: in
             at += 1
         left = folder / f"cut-{number}"
         await asyncio.to_thread(disk.cut, left, Random(f"{seed} {number}"))
+        left.chmod(0o700)  # as it was
         await _judge(recorded, left, told, f"cut {number} at operation {moment}")
         total += sum(map(len, told[:3]))
         await asyncio.to_thread(shutil.rmtree, left)
