@@ -1,7 +1,8 @@
 """`make simulation`: a year of many feeds in virtual time, with seeded faults and crashes; each seed twice.
 
-    python tools/simulation.py [--seeds 3] [--feeds 200] [--days 365]
+    python tools/simulation.py [--seeds 1] [--feeds 40] [--days 365]
 
+A poll costs about 3 ms of CPU: a year of 40 feeds, twice, takes ten minutes on a free core, and three seeds of 200 feeds three hours.
 No item of a committed poll may be lost, stored or told twice, no feed asked too early, and the same seed has to give the same
 log. It uses no network and ends by itself; the exit code is 1 when a promise was broken.
 """
@@ -9,6 +10,7 @@ log. It uses no network and ends by itself; the exit code is 1 when a promise wa
 import argparse
 import asyncio
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,11 +22,12 @@ from tests.support.simulated_web import Simulated, simulate
 def main() -> int:
     """Run every seed twice and compare."""
     parser = argparse.ArgumentParser(description="simulate feeds in virtual time")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--feeds", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--feeds", type=int, default=40)
     parser.add_argument("--days", type=int, default=365)
     options = parser.parse_args()
     for number in range(options.seeds):
+        began = time.process_time()
         try:
             first, second = (_run(f"seed {number}", options) for _ in range(2))
             assert first == second, f"the same seed gave {first} and {second}"
@@ -33,14 +36,16 @@ def main() -> int:
             return 1
         print(
             f"seed {number}: {first.polls:,} polls, {first.crashes} crashes, {first.entries:,} entries,"
-            f" {first.events:,} events, twice the same log {first.digest[:12]}",
+            f" {first.events:,} events, twice the same log {first.digest[:12]}"
+            f" ({time.process_time() - began:.0f} CPU-seconds)",
             flush=True,
         )
     return 0
 
 
 def _run(seed: str, options: argparse.Namespace) -> Simulated:
-    with TemporaryDirectory(prefix="feedmill-simulation-") as folder:
+    shared = "/dev/shm" if Path("/dev/shm").is_dir() else None  # in memory: nothing has to survive the simulation
+    with TemporaryDirectory(prefix="feedmill-simulation-", dir=shared) as folder:
         home = Path(folder) / "home"
         return asyncio.run(simulate(home, seed=seed, feeds=options.feeds, days=options.days))
 
