@@ -12,6 +12,7 @@ Windows-1252.
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import partial
 from html.entities import html5
 
 from feedmill.normalise.html.allowlist import REMOVED_TAGS
@@ -63,6 +64,7 @@ _WINDOWS_C1 = {
     if (character := bytes([code]).decode("windows-1252", "ignore"))
 }
 _MOST_NAMES = 1_000
+_LONGEST_NAME = 32
 _LONGEST_NUMBER = 7  # 1114111 is the last character there is
 
 
@@ -75,7 +77,8 @@ def clean_text(value: str, max_chars: int | None = None) -> str:
     if max_chars is not None and len(value) > max_chars * _WINDOW_FACTOR:
         text = _settled_beginning(value, max_chars)
     if text is None:
-        text = _settled(value, _strip if _SWALLOWING.search(value) else _strip_escaped) or ""
+        swallowing = _SWALLOWING.search(value) is not None
+        text = _settled(value, partial(_strip, swallowing=swallowing)) or ""
     return text if max_chars is None or len(text) <= max_chars else _limit(text, max_chars)
 
 
@@ -189,19 +192,12 @@ def _remove_noise(text: str) -> str:
     return _NOISE.sub("", remove_surrogates(text))
 
 
-def _strip(text: str) -> str:
+def _strip(text: str, *, swallowing: bool) -> str:
+    """The text without markup; where scripts were only escaped, an open one swallows nothing."""
     if "<" not in text:
         return text
     stripped = _strip_simple(text)
-    return _strip_any(text) if stripped is None else stripped
-
-
-def _strip_escaped(text: str) -> str:
-    """The same where every script and style was escaped: one that nothing closes is a word."""
-    if "<" not in text:
-        return text
-    stripped = _strip_simple(text)
-    return _strip_any(text, swallowing=False) if stripped is None else stripped
+    return _strip_any(text, swallowing=swallowing) if stripped is None else stripped
 
 
 class _Replacements(dict[str, str | None]):
@@ -214,7 +210,8 @@ class _Replacements(dict[str, str | None]):
         lowered = name.lower()
         special = lowered in REMOVED_TAGS or is_address(lowered)
         replacement = None if special else " " if lowered in BLOCK_TAGS else ""
-        if len(self) < _MOST_NAMES:  # invented ones are not worth remembering
+        # Invented ones are not worth remembering, nor are they to fill the memory.
+        if len(self) < _MOST_NAMES and len(name) <= _LONGEST_NAME:
             self[name] = replacement
         return replacement
 
@@ -235,7 +232,7 @@ def _strip_simple(text: str) -> str | None:
     return None if _TAG_OPENER.search(stripped) else stripped
 
 
-def _strip_any(text: str, *, swallowing: bool = True) -> str:
+def _strip_any(text: str, *, swallowing: bool) -> str:
     pieces: list[str] = []
     position = 0
     cdata = False

@@ -281,3 +281,10 @@ def test_a_title_is_cut_at_its_limit() -> None:
 )
 def test_text_behind_an_escaped_element_stays(written: str, clean: str) -> None:
     assert clean_text(written) == clean
+
+
+def test_invented_tags_are_not_remembered_for_ever() -> None:
+    text = "".join(f"<x{number}>{number} " for number in range(1_100))
+
+    assert clean_text(text) == " ".join(map(str, range(1_100)))
+    assert clean_text(f"a<{'y' * 100}>b<div>c</DIV>d") == "ab c d"
