@@ -164,7 +164,7 @@ class _Compiled:
         if asked is None:
             return None
         origin = page[: page.index("/", len(parts.scheme) + 3)]
-        return {**where.groupdict(""), **what.groupdict(""), **asked, "origin": origin}
+        return {**where.groupdict(""), **what.groupdict(""), "query": "", **asked, "origin": origin}
 
     def marks_of(self, page: HtmlPage) -> dict[str, str] | None:
         """The groups of what the page says of itself; None when the rule does not know it."""

@@ -21,7 +21,6 @@ from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opm
 from feedmill.engine.subscribe.no_feed import no_feed_error
 from feedmill.engine.subscribe.subscriber import FeedChoices, KeepFirst, Subscriber
 from feedmill.errors import ListError, SeveralFeedsError
-from feedmill.fetch.guard import printable_url
 from feedmill.model.addresses import mask_address
 from feedmill.model.base import filled
 from feedmill.model.canonical import NotCanonical
@@ -130,6 +129,5 @@ async def _subscribe(
         budget=wish.budget,
     )
     if isinstance(done, FeedChoices):
-        message = f"{printable_url(done.page_url)} leads to {len(done.feeds)} feeds"
-        raise SeveralFeedsError(message, done.feeds)
+        raise SeveralFeedsError(done.words, done.feeds)
     return done

@@ -25,6 +25,7 @@ from feedmill.schedule.host_pace import host_wait_sec, initial_pace, limited_unt
 
 MAX_HOSTS: Final = 20_000  # remembered, before those that have rested are forgotten
 MAX_WAIT_SEC: Final = 30.0  # nothing is sent to a host that asked for a longer pause
+MAX_WAITING: Final = 100  # callers for one host: behind a slow one the next would wait for an hour
 NO_HTTPS_FOR: Final = timedelta(hours=1)  # how long a host without https is not tried again
 _UNREACHED: Final = frozenset(
     {"connection-failed", "timeout-connect", "tls-failure", "protocol-error"}
@@ -34,10 +35,11 @@ _UNREACHED: Final = frozenset(
 class _Host:
     """One host: its queue, and its pace once the store was asked for it."""
 
-    __slots__ = ("ended_at", "has_answered", "no_https_until", "pace", "places")
+    __slots__ = ("ended_at", "has_answered", "no_https_until", "pace", "places", "waiting")
 
     def __init__(self, places: int) -> None:
         self.places = asyncio.Semaphore(places)
+        self.waiting = 0  # callers for a place, those who have one included
         self.pace: HostPace | None = None
         self.ended_at: datetime | None = None  # the last request
         self.has_answered = False
@@ -55,17 +57,29 @@ class HostQueue:
     async def send(self, url: str, request: Callable[[], Awaitable[Answer]]) -> Answer | Failed:
         """Send a request when it is the host's turn; Failed, unsent, when that is too far away."""
         host = self._host(url)
-        async with host.places:
-            pace = host.pace = await self._pace_before(host, url)
-            wait = self._wait_sec(host, pace, url)
-            if wait > MAX_WAIT_SEC:
-                detail = f"its host asked for a pause of another {wait:.0f} s"
-                return Failed(reason="rate-limited", detail=detail)
-            await self._clock.sleep(wait)
-            answer = await request()
-            host.pace = self._pace_after(host, pace, url, answer.verdict)
-            await self._store_pause(url, host.pace)
-            return answer
+        if host.waiting >= MAX_WAITING:
+            detail = f"{MAX_WAITING} requests to its host are waiting already"
+            return Failed(reason="rate-limited", detail=detail)
+        host.waiting += 1
+        try:
+            async with host.places:
+                return await self._send(host, url, request)
+        finally:
+            host.waiting -= 1
+
+    async def _send(
+        self, host: _Host, url: str, request: Callable[[], Awaitable[Answer]]
+    ) -> Answer | Failed:
+        pace = host.pace = await self._pace_before(host, url)
+        wait = self._wait_sec(host, pace, url)
+        if wait > MAX_WAIT_SEC:
+            detail = f"its host asked for a pause of another {wait:.0f} s"
+            return Failed(reason="rate-limited", detail=detail)
+        await self._clock.sleep(wait)
+        answer = await request()
+        host.pace = self._pace_after(host, pace, url, answer.verdict)
+        await self._store_pause(url, host.pace)
+        return answer
 
     def _host(self, url: str) -> _Host:
         key = host_key_of(url)
@@ -82,7 +96,7 @@ class HostQueue:
         self._hosts = {
             name: host
             for name, host in self._hosts.items()
-            if host.places.locked() or host.pace is None or host_wait_sec(host.pace, now) > 0
+            if host.waiting or host.pace is None or host_wait_sec(host.pace, now) > 0
         }
 
     def lacks_https(self, url: str) -> bool:

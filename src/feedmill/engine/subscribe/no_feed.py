@@ -1,5 +1,5 @@
 """Why no feed was found at an address, in words: what the server did, and what helps."""
-# Tested in tests/integration/engine/subscribe/test_resolve_address.py
+# Tested in tests/unit/engine/subscribe/test_no_feed.py and tests/integration/engine/subscribe/
 
 from typing import Final
 
@@ -99,11 +99,10 @@ def words_of_end(found: Found, budget: int) -> str:
         case "rate-limited":
             return f"its host answered 429 before a feed was found ({_counted(tried, 'request')})"
         case "disallowed":
-            return "its robots.txt does not allow programs to read it"
+            return "its robots.txt does not let programs read it, or cannot be read"
         case "budget-spent":
-            return (
-                f"no feed was found within {budget} requests; {left} more addresses were not tried"
-            )
+            rest = "1 more address was" if left == 1 else f"{left} more addresses were"
+            return f"no feed was found within {_counted(budget, 'request')}; {rest} not tried"
         case "catch-all":
             return (
                 "its site answers every address with a page, so that a feed cannot be guessed"

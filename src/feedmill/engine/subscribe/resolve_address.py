@@ -55,6 +55,13 @@ class FeedChoices(Value):
     feeds: tuple[FoundFeed, ...]
     requests: int = 0
 
+    @property
+    def words(self) -> str:
+        """What every interface says before it lists them."""
+        unasked = sum(not feed.is_fetched for feed in self.feeds)
+        rest = f", {unasked} of which were not requested" if unasked else ""
+        return f"{printable_url(self.page_url)} leads to {len(self.feeds)} feeds{rest}"
+
 
 class RecentlySubscribed:
     """Feeds by the signature they had when they were added, until they are polled."""

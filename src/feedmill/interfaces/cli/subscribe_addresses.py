@@ -98,7 +98,7 @@ def print_answers(answers: Sequence[AddAnswer], *, is_polled: bool = False) -> N
             case Subscribed():
                 _say_subscribed(answer)
             case FeedChoices():
-                click.echo(f"{answer.page_url} has several feeds; pass --choose N, URL or best:")
+                click.echo(f"{answer.words}; pass --choose N, URL or best:")
                 show_choices(answer.feeds)
             case RejectedAddress(_, problem):
                 click.echo(f"feedmill: {shorten(str(problem), 400)}", err=True)
@@ -148,7 +148,7 @@ async def _decided(answer: AddAnswer, options: AddOptions, subscriber: Subscribe
     """Ask which feed of a page with several to subscribe to."""
     if not isinstance(answer, FeedChoices):
         return answer
-    click.echo(f"{answer.page_url} has several feeds:")
+    click.echo(f"{answer.words}:")
     show_choices(answer.feeds)
     with ctrl_c_ends_prompt():
         number = click.prompt("Which one", type=click.IntRange(1, len(answer.feeds)), default=1)

@@ -285,3 +285,18 @@ def test_no_shipped_pattern_backtracks_on_long_addresses(rule: PlatformRule) -> 
         for pattern in rule.patterns:
             re.compile(pattern).fullmatch(text)
             re.compile(pattern).fullmatch(f"/{text}")
+
+
+def test_a_place_for_the_query_is_empty_where_a_rule_asks_for_none() -> None:
+    rules = read_rules(
+        """
+        [[rule]]
+        name = "search"
+        host = 'search\\.example'
+        feeds = ["https://search.example/rss?{query}"]
+        """
+    )
+
+    (found,) = rules.feeds_of_address("https://search.example/find?q=ada")
+
+    assert found.url == "https://search.example/rss?"

@@ -99,6 +99,7 @@ async def add(request: AnyRequest) -> Response[bytes]:
             here=HERE,
             url=url,
             tags=text_field(form, "tags"),
+            words=str(several),
             choices=several.choices,
         )
     words = "Added" if done.created else "This feed was here already"

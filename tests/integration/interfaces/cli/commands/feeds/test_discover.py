@@ -93,6 +93,26 @@ def test_rules_of_a_user_are_used_and_their_mistakes_are_named(
     assert "cannot be read" in missing.err
 
 
+def test_a_rule_to_a_private_address_is_refused_by_the_guard(
+    mill: Mill, publisher: Publisher, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    publisher.script("/room/7", page({"href": "/export"}))
+    publisher.script("/export", feed_document(1, 2))
+    targets = ("http://169.254.169.254/latest", "http://[fd00::1]/{n}", "http://10.0.0.{n}/feed")
+    rules = tmp_path / "rules.toml"
+    rules.write_text(
+        f"[[rule]]\nname = 'room'\npath = '/room/(?P<n>\\d+)'\nfeeds = {list(targets)}\n"
+        "[[handle]]\nname = 'inside'\npattern = 'inside:(?P<host>.+)'\npage = 'http://{host}/'\n"
+    )
+    monkeypatch.setenv("FEEDMILL_DISCOVERY_RULES_FILE", str(rules))
+
+    added = mill.ok("add", publisher.url("/room/7"))
+    inside = mill("add", "inside:10.0.0.1", "--json")
+
+    assert publisher.url("/export") in added.text  # what the page declares
+    assert inside.error["code"] == "private-address"
+
+
 def test_formats_of_one_blog_are_one_subscription_by_every_address(
     mill: Mill, publisher: Publisher
 ) -> None:
