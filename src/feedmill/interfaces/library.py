@@ -25,6 +25,7 @@ from feedmill.canonicalise.rewrites import (
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.urls import http_url, is_same_site
 from feedmill.config import Config
+from feedmill.engine.subscribe.add_feed import split_credentials
 from feedmill.engine.subscribe.canonicalise import (
     ExistsFunction,
     FetchFunction,
@@ -36,7 +37,7 @@ from feedmill.engine.subscribe.canonicalise import (
     prober_from_functions,
 )
 from feedmill.engine.subscribe.host_queue import HostQueue
-from feedmill.engine.subscribe.probe import Prober, split_credentials
+from feedmill.engine.subscribe.probe import Prober
 from feedmill.errors import UsageError
 from feedmill.fetch.guard import check_url
 from feedmill.model.canonical import Canonical, Existing, NotCanonical, Seen

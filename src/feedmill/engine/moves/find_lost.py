@@ -16,18 +16,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.discovery.html_page import read_page
-from feedmill.canonicalise.discovery.search import DISALLOWED, FindOptions, find_feeds
+from feedmill.canonicalise.discovery.search import FindOptions
 from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.config import MovesConfig
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict
 from feedmill.engine.moves.detect import is_gone
 from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.discover import discover
 from feedmill.engine.subscribe.feed_facts import facts_of
 from feedmill.engine.subscribe.robots_gate import allows_by_robots, robots_url
-from feedmill.fetch.headers import header_value
-from feedmill.fetch.link_headers import link_headers
-from feedmill.model.canonical import Ask, Found, Seen
+from feedmill.model.canonical import Seen
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import Fresh, RawResponse
 from feedmill.model.parsed import Unreadable
@@ -61,10 +59,8 @@ def is_lost(feed: Feed, now: datetime, config: MovesConfig) -> bool:
 async def find_on_site(feed: Feed, services: Services, ask: ProbeFunction) -> tuple[Answer, ...]:
     """Answers with feeds that the site of the feed leads to, best first; () when there are none."""
     for page in _pages(feed):
-        search = _SiteSearch(services, ask)
-        found = await search.run(page)
-        answers = [search.answers[one.url] for one in found if one.url in search.answers]
-        feeds = [one for one in answers if isinstance(one.verdict, Fresh) and one.url != feed.url]
+        found = await _SiteSearch(services, ask).run(page)
+        feeds = [one for one in found if isinstance(one.verdict, Fresh) and one.url != feed.url]
         if feeds:
             return tuple(feeds[:_MOST_PROPOSED])
     return ()
@@ -84,57 +80,44 @@ class _SiteSearch:
 
     def __init__(self, services: Services, ask: ProbeFunction) -> None:
         self._services, self._ask = services, ask
+        self._page_url = ""
         self._robots: RawResponse | None = None
-        self.answers: dict[str, Answer] = {}
+        self._answers: dict[str, Answer] = {}
 
-    async def run(self, url: str) -> tuple[Seen, ...]:
-        """The feeds that the page leads to; () when it is none, or may not be read."""
+    async def run(self, url: str) -> list[Answer]:
+        """The feeds that the page leads to, best first; none when it is no page, or may not be read."""
         answer = await self._ask(url)
-        if answer is None or answer.response.status != 200 or not await self._may_read(answer):
-            return ()
+        if answer is None or answer.response.status != 200:
+            return []
+        self._page_url = answer.response.final_url
+        address = robots_url(self._page_url)
+        robots = None if address is None else await self._ask(address)
+        self._robots = None if robots is None else robots.response
+        if not await self.allows(self._page_url):
+            return []
         if isinstance(answer.verdict, Fresh):  # the home page is the feed
-            self.answers[url] = answer
-            return (self._seen(url, answer),)
-        response = answer.response
-        links = link_headers(response.headers, response.final_url)
-        kind = header_value(response.headers, "content-type")
-        page = read_page(response.body, response.final_url, links, content_type=kind)
-        options = FindOptions(budget=_BUDGET, rules=self._services.rules)
-        search = find_feeds(page, options)
-        seen: Seen | None = None
-        found: list[Seen] = []
-        while True:
-            try:
-                step = next(search) if seen is None else search.send(seen)
-            except StopIteration as end:
-                result: Found = end.value
-                urls = [feed.url for feed in result.feeds]
-                return tuple(sorted(found, key=lambda one: urls.index(one.url)))
-            seen = await self._answer(step, response.final_url)
-            if seen.is_feed:
-                found.append(seen)
+            return [answer]
+        config = self._services.config
+        found = await discover(
+            answer.response,
+            gate=self,
+            ask=self._probe,
+            thread_bytes=config.run.parse_in_thread_bytes,
+            options=FindOptions(budget=_BUDGET, rules=self._services.rules),
+        )
+        return [self._answers[one.url] for one in found.feeds if one.url in self._answers]
 
-    async def _may_read(self, page: Answer) -> bool:
-        address = robots_url(page.response.final_url)
-        answer = None if address is None else await self._ask(address)
-        self._robots = None if answer is None else answer.response
-        return self._allows(page.response.final_url)
+    async def allows(self, url: str) -> bool:
+        """Whether it may be requested unasked: on the page's own site only, where robots.txt allows it."""
+        if self._robots is None or robots_url(url) != robots_url(self._page_url):
+            return False
+        return allows_by_robots(self._robots, url, self._services.config.fetch)
 
-    def _allows(self, url: str) -> bool:
-        config = self._services.config.fetch
-        return self._robots is not None and allows_by_robots(self._robots, url, config)
-
-    async def _answer(self, step: Ask, page_url: str) -> Seen:
-        """The answer to a step; a guess is made on the page's own site only, where robots.txt allows it."""
-        url = step.url
-        if step.role == "guess":
-            is_own = robots_url(url) == robots_url(page_url)
-            if not is_own or not self._allows(url):
-                return Seen(url=url, final_url=url, spent=False, reason=DISALLOWED)
+    async def _probe(self, url: str) -> Seen:
         answer = await self._ask(url)
         if answer is None:
             return Seen(url=url, final_url=url, spent=False, reason="rate-limited")
-        self.answers[url] = answer
+        self._answers[url] = answer
         return self._seen(url, answer)
 
     def _seen(self, url: str, answer: Answer) -> Seen:

@@ -75,15 +75,24 @@ def validate_address(
     if hides_ipv4(address, url):  # 010.0.0.1 is 8.0.0.1 to a browser, and not to a person
         hidden = Refused(reason="non-canonical-ipv4", detail=printable_url(address))
         raise refusal(address, hidden)
-    parts = split_url(url)
-    plain = strip_userinfo_and_fragment(url)
+    plain, own = split_credentials(url)
     verdict = check_url(plain, allow_cidrs=allow_cidrs)
     if isinstance(verdict, Refused):
         raise refusal(address, verdict)
+    return FeedAddress(plain, own.username, own.password)
+
+
+def split_credentials(address: str) -> tuple[str, FeedOverrides]:
+    """A pasted address in two parts: the URL, and the credentials in it."""
+    url = resolve_url(address)
+    if url is None:
+        return "", FeedOverrides()
+    parts = split_url(url)
+    plain = strip_userinfo_and_fragment(url)
     if not parts.userinfo:
-        return FeedAddress(plain)
+        return plain, FeedOverrides()
     username, _, password = parts.userinfo.partition(":")
-    return FeedAddress(plain, unquote(username), unquote(password))
+    return plain, FeedOverrides(username=unquote(username), password=unquote(password))
 
 
 async def subscribe_unchecked(

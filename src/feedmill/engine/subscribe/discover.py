@@ -9,6 +9,7 @@ for those robots.txt is not checked.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -20,7 +21,6 @@ from feedmill.canonicalise.discovery.search import (
     check_feeds,
     find_feeds,
 )
-from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.link_headers import link_headers
 from feedmill.model.canonical import Ask, Found, FoundFeed, Seen
@@ -29,10 +29,16 @@ from feedmill.model.fetch import RawResponse
 ProbeUrl = Callable[[str], Awaitable[Seen]]
 
 
+class Gate(Protocol):
+    """Says what robots.txt lets us request; RobotsGate is one."""
+
+    async def allows(self, url: str) -> bool: ...
+
+
 async def discover(
     response: RawResponse,
     *,
-    gate: RobotsGate,
+    gate: Gate,
     ask: ProbeUrl,
     thread_bytes: int,
     options: FindOptions | None = None,
@@ -57,14 +63,14 @@ async def discover(
 
 
 async def check_known(
-    feeds: Sequence[FoundFeed], *, gate: RobotsGate, ask: ProbeUrl, options: FindOptions
+    feeds: Sequence[FoundFeed], *, gate: Gate, ask: ProbeUrl, options: FindOptions
 ) -> Found:
     """Which of the feeds that a rule or a list names are alive, best first."""
     search = check_feeds(feeds, options)
     return await _run(search, _next(search, None), gate, ask)
 
 
-async def _run(search: DiscoverySteps, step: Ask | Found, gate: RobotsGate, ask: ProbeUrl) -> Found:
+async def _run(search: DiscoverySteps, step: Ask | Found, gate: Gate, ask: ProbeUrl) -> Found:
     while isinstance(step, Ask):
         step = _next(search, await _answer(step, gate, ask))
     return step
@@ -98,7 +104,7 @@ def _next(search: DiscoverySteps, answer: Seen | None) -> Ask | Found:
         return found
 
 
-async def _answer(question: Ask, gate: RobotsGate, ask: ProbeUrl) -> Seen:
+async def _answer(question: Ask, gate: Gate, ask: ProbeUrl) -> Seen:
     url = question.url
     if question.role == "guess" and not await gate.allows(url):
         return Seen(url=url, final_url=url, spent=False, reason=DISALLOWED, detail="by robots.txt")

@@ -2,11 +2,8 @@
 # Tested in tests/integration/engine/subscribe/
 
 from typing import NamedTuple
-from urllib.parse import unquote
 
-from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.signature import body_digest
-from feedmill.canonicalise.urls import split_url, strip_userinfo_and_fragment
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict, fetch_and_judge
 from feedmill.engine.ports.clock import Clock
@@ -125,19 +122,6 @@ class Prober:
             facts=facts_of(parsed) if isinstance(parsed, ParsedFeed) else None,
         )
         return ProbeResult(seen, response, verdict, parsed)
-
-
-def split_credentials(address: str) -> tuple[str, FeedOverrides]:
-    """A pasted address in two parts: the URL, and the credentials in it."""
-    url = resolve_url(address)
-    if url is None:
-        return "", FeedOverrides()
-    parts = split_url(url)
-    plain = strip_userinfo_and_fragment(url)
-    if not parts.userinfo:
-        return plain, FeedOverrides()
-    username, _, password = parts.userinfo.partition(":")
-    return plain, FeedOverrides(username=unquote(username), password=unquote(password))
 
 
 def document_of(sight: ProbeResult) -> RawDocument | None:

@@ -16,9 +16,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.subscribe.add_feed import validate_address
+from feedmill.engine.subscribe.add_feed import split_credentials, validate_address
 from feedmill.engine.subscribe.host_queue import HostQueue, host_key_of
-from feedmill.engine.subscribe.probe import split_credentials
 from feedmill.engine.two_phase.candidate_file import with_checksum
 from feedmill.engine.two_phase.candidates import CandidateDraft, merge_drafts, with_counts
 from feedmill.engine.two_phase.collect_source import SourceCollector, WindowSource
