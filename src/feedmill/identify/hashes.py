@@ -18,10 +18,6 @@ from feedmill.model.entry import Entry
 
 CONTENT_V1 = "content-v1"
 ARTICLE_V1 = "article-v1"
-FALLBACK_V1 = "fallback-v1"
-UID_V1 = "uid-v1"
-ITEM_V1 = "item-v1"
-TITLE_V1 = "title-v1"
 
 ARTICLE_PREFIX_CHARS = 100  # 003 HASH_SUMMARY_PREFIX_LEN
 FALLBACK_SUMMARY_CHARS = 200  # 001 summary_head_200

@@ -12,7 +12,7 @@ import msgspec
 from feedmill.config import MovesConfig, ScheduleConfig
 from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
-from feedmill.model.event import Event, Revision, StoredEntry
+from feedmill.model.event import Revision, StoredEntry
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.running.token import Token
 from feedmill.model.running.webhook import DeadLetter, Webhook
@@ -70,12 +70,6 @@ def refresh_wire(feed: Feed, fetch: FetchRecord) -> dict[str, Any]:
 def decision_wire(decision: Decision, words: tuple[str, ...] = ()) -> dict[str, Any]:
     """A schedule decision with its chain of reasons."""
     return _plain(decision_shape(decision, words))
-
-
-def event_wire(event: Event) -> dict[str, Any]:
-    """An event of the log."""
-    shape: dict[str, Any] = msgspec.to_builtins(event)
-    return shape
 
 
 def token_wire(token: Token) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from feedmill.model.screening import Calibration, Label, Method, Score, Screenin
 from feedmill.screen.texts import TextScript
 
 Raws = Mapping[str, float]  # topic: raw score
-Scales = Mapping[tuple[TextScript, str], "Scale"]
 
 LOCAL: Final[frozenset[Method]] = frozenset({"lexical", "embedding"})
 LEXICAL: Final = Calibration(weights={"lexical": 2.6}, bias=-2.6 * 1.55)

@@ -5,14 +5,13 @@ from datetime import UTC, datetime, timedelta, timezone
 import msgspec
 
 from feedmill.config import ScheduleConfig
-from feedmill.model.event import Event, RawRef, Revision, StoredEntry
+from feedmill.model.event import RawRef, Revision, StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import Validators
 from feedmill.model.schedule import Cadence, Hint, Hints, Outcome, ScheduleState
 from feedmill.publish.to_json import (
     decision_wire,
     entry_wire,
-    event_wire,
     feed_wire,
     fetch_wire,
     format_instant,
@@ -165,13 +164,6 @@ def test_a_decision_has_its_chain_of_reasons() -> None:
     assert shape["interval_before_sec"] == 900.4
     assert shape["steps"][0]["code"] == "not-modified"
     assert shape["decided_at"] == "2025-10-14T12:00:00Z"
-
-
-def test_an_event_keeps_its_number() -> None:
-    event = Event(seq=3, id="e", type="feed.state", feed_id="f", occurred_at=NOON, data={"a": NOON})
-
-    assert event_wire(event)["seq"] == 3
-    assert event_wire(event)["data"] == {"a": "2025-10-14T12:00:00Z"}
 
 
 def test_instants_are_rfc_3339_in_utc() -> None:

@@ -36,7 +36,6 @@ ReadAt = Callable[[int, int], bytes]  # (offset, length); short at the end of th
 
 MAGIC: Final = b"fmRB"
 VERSION: Final = 2
-MAX_NOTE_BYTES: Final = 65_535
 _HEAD: Final = struct.Struct("<4sBBH32sQQ32sQQI")
 _CRC: Final = struct.Struct("<I")
 HEADER_BYTES: Final = _HEAD.size + _CRC.size

@@ -5,7 +5,7 @@ collect. Screenings, selections and confirmations are beside it, see sidecar_fil
 """
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
@@ -23,14 +23,6 @@ T = TypeVar("T")
 
 _AGAIN: Final = "collect the window again: feedmill collect-window"
 _SUMMARY: Final = 280  # characters of a compact candidate
-
-
-class CandidateSummaries(Value):
-    """A page of candidates, short enough for a language model that pays per token."""
-
-    candidates: tuple[dict[str, Any], ...]
-    total: int
-    next: int | None = None  # the id after which the next page begins
 
 
 class _Named(msgspec.Struct):
@@ -97,29 +89,6 @@ def select_candidates(file: CandidateFile, ids: Iterable[int]) -> tuple[WindowCa
         message = f"the file has no candidate {some}; nothing was written"
         raise_candidate_error("unknown-id", message, "`feedmill review` shows the ids there are")
     return tuple(one for one in file.candidates if one.candidate_id in wanted)
-
-
-def candidate_page(
-    file: CandidateFile,
-    *,
-    after: int = 0,
-    limit: int = 50,
-    screenings: Sequence[Screening] = (),
-    new_only: bool = False,
-) -> CandidateSummaries:
-    """Candidates after an id, compact: without what is empty, with a short summary."""
-    said = {one.candidate_id: one for one in screenings}
-    rest = [
-        one
-        for one in file.candidates
-        if one.candidate_id > after and not (new_only and one.is_known)
-    ]
-    page = rest[: max(limit, 1)]
-    return CandidateSummaries(
-        candidates=tuple(summarise_candidate(one, said.get(one.candidate_id)) for one in page),
-        total=len(file.candidates),
-        next=page[-1].candidate_id if len(rest) > len(page) else None,
-    )
 
 
 def summarise_candidate(

@@ -11,12 +11,12 @@ from tests.support.sample_candidate_files import a_file, candidate, said
 
 from feedmill.engine.two_phase import candidate_file
 from feedmill.engine.two_phase.candidate_file import (
-    candidate_page,
     decode_candidates,
     encode_candidates,
     pack_body,
     read_candidates,
     select_candidates,
+    summarise_candidate,
     unpack_body,
     with_checksum,
     write_candidates,
@@ -146,22 +146,14 @@ def test_one_unknown_id_refuses_the_whole_choice() -> None:
     assert refused.value.reason == "unknown-id"
 
 
-def test_pages_lead_through_all_candidates_compactly() -> None:
-    file = a_file(
-        *(candidate(n, summary="x" * 500, is_known=n == 2, categories=()) for n in range(1, 6))
-    )
-    suggestions = (said(1), said(4, "drop", score=0.12345))
+def test_a_compact_candidate_has_a_short_summary_and_nothing_empty() -> None:
+    long = candidate(1, summary="x" * 500, categories=())
 
-    first = candidate_page(file, limit=2, screenings=suggestions)
-    rest = candidate_page(file, after=first.next or 0, limit=5, screenings=suggestions)
-    new = candidate_page(file, limit=5, new_only=True)
+    plain = summarise_candidate(long)
+    judged = summarise_candidate(long, said(1, "drop", score=0.12345))
 
-    assert [one["candidate_id"] for one in (*first.candidates, *rest.candidates)] == [1, 2, 3, 4, 5]
-    assert (first.next, rest.next, first.total) == (2, None, 5)
-    assert [one["candidate_id"] for one in new.candidates] == [1, 3, 4, 5]
-    assert len(first.candidates[0]["summary"]) == 280
-    assert first.candidates[0]["suggestion"] == "keep"
-    assert rest.candidates[1]["score"] == 0.123
-    assert set(rest.candidates[0]) == {
+    assert set(plain) == {
         "candidate_id", "title", "published_at", "feed_title", "url", "summary"
     }  # fmt: skip
+    assert len(plain["summary"]) == 280
+    assert (judged["suggestion"], judged["score"]) == ("drop", 0.123)
