@@ -26,27 +26,19 @@ def _kept(name: str, value: object = None) -> Callable[..., None]:
     return keep
 
 
-json_option = click.option(
-    "--json",
-    is_flag=True,
-    expose_value=False,
-    callback=_kept(JSON_FORM, "json"),
-    help="Print JSON.",
-)
-_ndjson_option = click.option(
+def _flag(name: str, help_text: str, key: str, value: object = None) -> Callable[[Any], Any]:
+    keep = _kept(key, value)
+    return click.option(name, is_flag=True, expose_value=False, callback=keep, help=help_text)
+
+
+json_option = _flag("--json", "Print JSON.", JSON_FORM, "json")
+_ndjson_option = _flag(
     "--ndjson",
-    is_flag=True,
-    expose_value=False,
-    callback=_kept(JSON_FORM, "ndjson"),
-    help="Print one line of JSON per item, of all pages unless --limit is given.",
+    "Print one line of JSON per item, of all pages unless --limit is given.",
+    JSON_FORM,
+    "ndjson",
 )
-_header_option = click.option(
-    "--header",
-    is_flag=True,
-    expose_value=False,
-    callback=_kept(_HEADER),
-    help="Print the names of the columns also into a pipe.",
-)
+_header_option = _flag("--header", "Print the names of the columns also into a pipe.", _HEADER)
 _after_option = click.option(
     "--after",
     metavar="CURSOR",

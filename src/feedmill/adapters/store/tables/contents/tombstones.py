@@ -20,15 +20,11 @@ QUOTA_OF_FEED: Final = (
 
 def old_revisions(before: datetime, after: int, limit: int) -> Query[list[int]]:
     """Entries with texts that were replaced before, from the one after a number on."""
-    found = yield from rows(
+    return _entry_ids(
         "SELECT DISTINCT entry_id FROM entry_revisions WHERE entry_id > $1 AND replaced_at < $2"
         " ORDER BY entry_id LIMIT $3",
-        after,
-        micros(before),
-        limit,
-        timeout_sec=_LOOK_SEC,
+        *(after, micros(before), limit),
     )
-    return [entry_id for (entry_id,) in found]
 
 
 def delete_revisions(entry_ids: Sequence[int], before: datetime) -> Query[int]:
@@ -39,15 +35,11 @@ def delete_revisions(entry_ids: Sequence[int], before: datetime) -> Query[int]:
 
 def old_tombstones(before: datetime, after: int, limit: int) -> Query[list[int]]:
     """Deleted entries that were last seen before, from the one after a number on."""
-    found = yield from rows(
+    return _entry_ids(
         "SELECT entry_id FROM tombstones WHERE entry_id > $1 AND last_seen < $2"
         " ORDER BY entry_id LIMIT $3",
-        after,
-        micros(before),
-        limit,
-        timeout_sec=_LOOK_SEC,
+        *(after, micros(before), limit),
     )
-    return [entry_id for (entry_id,) in found]
 
 
 def feeds_over_identities(most: int) -> Query[tuple[tuple[str, int], ...]]:
@@ -64,14 +56,11 @@ def feeds_over_identities(most: int) -> Query[tuple[tuple[str, int], ...]]:
 
 def oldest_tombstones(feed_id: str, limit: int) -> Query[list[int]]:
     """The deleted entries of a feed that were last seen the longest ago."""
-    found = yield from rows(
+    return _entry_ids(
         "SELECT entry_id FROM tombstones WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $1)"
         " ORDER BY last_seen, entry_id LIMIT $2",
-        feed_id,
-        limit,
-        timeout_sec=_LOOK_SEC,
+        *(feed_id, limit),
     )
-    return [entry_id for (entry_id,) in found]
 
 
 def forget_tombstones(entry_ids: Sequence[int]) -> Query[int]:
@@ -88,3 +77,8 @@ def tell_quota(event: NewEvent) -> Query[None]:
     """Write to the log what a quota has deleted."""
     reason, at = event.data["reason"], micros(event.occurred_at)
     yield from append_events((event,), f"feed/{event.feed_id}/quota/{reason}/{at}")
+
+
+def _entry_ids(statement: str, *arguments: object) -> Query[list[int]]:
+    found = yield from rows(statement, *arguments, timeout_sec=_LOOK_SEC)
+    return [entry_id for (entry_id,) in found]
