@@ -27,8 +27,8 @@ class LineFile(Generic[T]):
         self._decoder = msgspec.json.Decoder(kind)
         self._places: dict[str, int] = {}
         if must_exist and not path.exists():
-            message = f"{path} does not exist"
-            raise UsageError(message, "write it with the other version: feedmill replay --record")
+            message = f"{path} does not exist; write it with the other version: --record {path}"
+            raise UsageError(message)
         self._end = self._index() if path.exists() else 0
 
     def __contains__(self, feed_id: str) -> bool:

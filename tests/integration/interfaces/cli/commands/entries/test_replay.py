@@ -93,3 +93,11 @@ def test_file_of_another_kind_is_refused(mill: Mill, tmp_path: Path) -> None:
     other.write_text("hello\n", "utf-8")
 
     assert mill("replay", "--all", "--against", str(other)).status == 2
+
+
+def test_a_missing_record_is_named_in_one_sentence(mill: Mill, tmp_path: Path) -> None:
+    missing = tmp_path / "none.ndjson"
+
+    refused = mill("replay", "--all", "--against", str(missing))
+
+    assert "does not exist; write it with the other version" in " ".join(refused.err.split())
