@@ -2,11 +2,15 @@
 
 from datetime import timedelta
 
+from msgspec.structs import replace
 from tests.contracts.store.conftest import Tell
-from tests.support.sample_refreshes import an_entry, new_feed, poll
+from tests.support.sample_refreshes import a_refresh, an_entry, new_feed, poll
 
+from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.engine.ports.store import Store
 from feedmill.model.running.storage import PurgeCuts
+from feedmill.model.schedule import Decision
+from feedmill.schedule.arrivals import learn_arrivals
 
 DAY = timedelta(days=1)
 
@@ -105,3 +109,35 @@ def test_only_the_last_decisions_of_a_feed_are_kept(tell: Tell) -> None:
         assert await store.decisions(feed_id, 100) == before[:1]
 
     tell(story)
+
+
+def test_decisions_keep_their_arrivals_when_earlier_polls_go(tell: Tell) -> None:
+    async def story(store: Store) -> None:
+        feed, _ = await store.add_feed(new_feed(1))
+        start = feed.created_at
+        decisions: list[Decision | None] = []
+        for day in range(6):  # the third and the last day bring an entry
+            known = learn_arrivals(
+                None, [1.0e9 + (day > 1) + (day > 4)], now=start.timestamp(), window=3
+            )
+            feed = replace(feed, schedule=replace(feed.schedule, arrivals=known))
+            refresh = a_refresh(feed, day, at=start + day * DAY)
+            await store.commit(refresh)
+            decisions.insert(0, refresh.decision)
+        assert await store.decisions(feed.id, 100) == tuple(decisions)
+
+        cuts = PurgeCuts(entries=start, fetches=start + 3 * DAY, events=start, unread_events=start)
+        await store.purge(before=start, now=start + 9 * DAY, cuts=cuts)
+
+        assert await store.decisions(feed.id, 100) == tuple(decisions[:3])
+        if isinstance(store, SqliteStore):
+            # Those of days 3 and 5; day 4 has what day 3 had. The block of the first two days is gone.
+            assert await _arrivals_blocks(store) == 2
+
+    tell(story)
+
+
+async def _arrivals_blocks(store: SqliteStore) -> int:
+    """Blocks that hold what a feed's pace was decided from."""
+    statement = "SELECT count(*) FROM header_blocks WHERE block NOT LIKE '[[%'"
+    return int(await store._run_reader(lambda c: c.execute(statement).fetchone()[0]))

@@ -28,7 +28,7 @@ from feedmill.adapters.store.tables.running import figures
 from feedmill.adapters.store.tables.running.jobs import add_job, advance_job
 from feedmill.adapters.store.tables.subscriptions import fetches
 from feedmill.adapters.store.tables.subscriptions.arrival_times import append_times
-from feedmill.adapters.store.tables.subscriptions.decision_codec import decision_text
+from feedmill.adapters.store.tables.subscriptions.decision_codec import arrivals_text, decision_text
 from feedmill.adapters.store.tables.subscriptions.feeds import add_aliases, relocate, save_quota
 from feedmill.adapters.store.tables.subscriptions.push import count_push
 from feedmill.adapters.store.totals_writer import TotalsWriter
@@ -43,11 +43,12 @@ _LOOK: Final = """
 SELECT f.feed_no, f.confirmations, coalesce(f.confirmed_at, 0),
        f.request_block, f.response_block, f.request_headers, f.response_headers,
        (SELECT epoch FROM lanes WHERE lane_id = ?),
-       EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = f.feed_no AND x.scheduled_at = ?)
+       EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = f.feed_no AND x.scheduled_at = ?),
+       f.arrivals_block, (SELECT block FROM header_blocks WHERE block_id = f.arrivals_block)
   FROM feeds f WHERE f.id = ?"""
 _INSERT_FETCH: Final = (
-    "INSERT INTO fetches (feed_no, request_block, response_block, decision,"
-    f" {', '.join(fetches.FETCH_COLUMNS)}) VALUES ({', '.join('?' * (len(fetches.FETCH_COLUMNS) + 4))})"
+    "INSERT INTO fetches (feed_no, request_block, response_block, arrivals_block, decision,"
+    f" {', '.join(fetches.FETCH_COLUMNS)}) VALUES ({', '.join('?' * (len(fetches.FETCH_COLUMNS) + 5))})"
 )
 _UPDATE_FEED: Final = (
     f"UPDATE feeds SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)},"
@@ -70,6 +71,7 @@ _BEGIN_DAY: Final = (
     f" {', '.join(f'today_{name} = ?' for name in figures.COLUMNS)}, today = ? WHERE feed_no = ?"
 )
 _COUNT_FAILURE: Final = figures.count_failures("VALUES (?, ?, ?, ?, ?)")
+_SET_ARRIVALS_BLOCK: Final = "UPDATE feeds SET arrivals_block = ? WHERE feed_no = ?"
 _FENCED: Final = Committed(fenced=True)
 _DUPLICATE: Final = Committed(duplicate=True)
 _WRITTEN: Final = Committed()
@@ -120,7 +122,7 @@ def _write(
 ) -> Committed:
     feed_no, confirmations, confirmed_at, request_id, response_id, request, response = found[:7]
     feed, fetch = refresh.feed, refresh.fetch
-    blocks = fetches.Blocks(request_id, response_id, request, response)
+    blocks = fetches.Blocks(request_id, response_id, request, response, *found[9:])
     _insert_fetch(connection, feed_no, fetch, refresh.decision, blocks)
     document = pending_document(refresh, feed_no, confirmations, confirmed_at)
     if refresh.changes is not None:
@@ -188,26 +190,37 @@ def _insert_fetch(
         fetches.difference(blocks.response, response),
     )
     if asked is None:
-        blocks.request_id = _keep_block(connection, feed_no, "request", request)
+        blocks.request_id = _keep_headers(connection, feed_no, "request", request)
     if answered is None:
-        blocks.response_id = _keep_block(connection, feed_no, "response", response)
+        blocks.response_id = _keep_headers(connection, feed_no, "response", response)
+    arrivals = arrivals_text(decision)
+    if arrivals is not None and arrivals != blocks.arrivals:
+        blocks.arrivals_id = _keep_block(connection, feed_no, arrivals)
+        connection.execute(_SET_ARRIVALS_BLOCK, (blocks.arrivals_id, feed_no))
     connection.execute(
         _INSERT_FETCH,
         (
             feed_no,
             blocks.request_id,
             blocks.response_id,
-            None if decision is None else decision_text(decision),
+            None if arrivals is None else blocks.arrivals_id,
+            None if decision is None else decision_text(decision, with_arrivals=False),
             *fetches.fetch_row(fetch, asked, answered),
         ),
     )
 
 
-def _keep_block(connection: sqlite3.Connection, feed_no: int, which: str, headers: Headers) -> int:
+def _keep_block(connection: sqlite3.Connection, feed_no: int, text: str) -> int:
+    statement = "INSERT INTO header_blocks (feed_no, block) VALUES (?, ?)"
+    return connection.execute(statement, (feed_no, text)).lastrowid or 0
+
+
+def _keep_headers(
+    connection: sqlite3.Connection, feed_no: int, which: str, headers: Headers
+) -> int:
     """Write a block and let the feed's next fetches be compared with it."""
     text = json_text(headers)
-    statement = "INSERT INTO header_blocks (feed_no, block) VALUES (?, ?)"
-    block_id = connection.execute(statement, (feed_no, text)).lastrowid or 0
+    block_id = _keep_block(connection, feed_no, text)
     connection.execute(
         f"UPDATE feeds SET {which}_block = ?, {which}_headers = ? WHERE feed_no = ?",
         (block_id, text, feed_no),

@@ -74,7 +74,9 @@ _POSTGRES_CHECKS: Final = {
     "fetches have lost their headers": """
         SELECT count(*) FROM fetches x
          WHERE NOT EXISTS (SELECT 1 FROM header_blocks h WHERE h.block_id = x.request_block)
-            OR NOT EXISTS (SELECT 1 FROM header_blocks h WHERE h.block_id = x.response_block)""",
+            OR NOT EXISTS (SELECT 1 FROM header_blocks h WHERE h.block_id = x.response_block)
+            OR (x.arrivals_block IS NOT NULL AND NOT EXISTS
+                (SELECT 1 FROM header_blocks h WHERE h.block_id = x.arrivals_block))""",
 }
 
 

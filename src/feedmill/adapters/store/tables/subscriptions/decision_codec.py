@@ -1,7 +1,8 @@
 """A decision as compact JSON and back: every poll has one, so names and defaults are left out.
 
 [now, state, outcome, hints or null, state after, delay, next poll, reason, steps, settings, arrivals,
-whole documents, late, error budgets before and after]; what comes behind the steps is missing in decisions of earlier versions.
+whole documents, late, error budgets before and after]; what comes behind the steps is missing in decisions of earlier versions. SQLite keeps
+the arrivals beside it, once as long as they stay the same (`header_blocks`).
 """
 # Tested in tests/contracts/store/
 
@@ -38,10 +39,17 @@ class _Compact(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
 _NO_HINTS: Final = schedule.Hints()
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(_Compact).decode
+_decode_arrivals: Final = msgspec.json.Decoder(schedule.Arrivals).decode
 
 
-def decision_text(decision: schedule.Decision) -> str:
-    """Everything about the decision but the feed, whose row it stands in."""
+def arrivals_text(decision: schedule.Decision | None) -> str | None:
+    """What the decision knew of the feed's pace, where it stands in a block of its own."""
+    known = None if decision is None else decision.inputs.state.arrivals
+    return None if known is None else _encode(known).decode()
+
+
+def decision_text(decision: schedule.Decision, *, with_arrivals: bool = True) -> str:
+    """Everything about the decision but the feed, whose row it stands in, and the arrivals of a block."""
     inputs, outcome = decision.inputs, decision.inputs.outcome
     compact = _Compact(
         micros(inputs.now),
@@ -60,7 +68,7 @@ def decision_text(decision: schedule.Decision) -> str:
         decision.reason,
         tuple([(one.code, one.of, one.before, one.after) for one in decision.steps]),
         decision.settings,
-        inputs.state.arrivals,
+        inputs.state.arrivals if with_arrivals else None,
         inputs.whole_documents,
         inputs.late_sec,
         _errors_of(inputs.state, decision.state),
@@ -68,15 +76,16 @@ def decision_text(decision: schedule.Decision) -> str:
     return _encode(compact).decode()
 
 
-def decision_of(feed_id: str, text: str) -> schedule.Decision:
-    """The decision of its JSON."""
+def decision_of(feed_id: str, text: str, arrivals: str | None = None) -> schedule.Decision:
+    """The decision of its JSON, and of the block that holds its arrivals."""
     one = _decode(text)
+    known = one.arrivals if arrivals is None else _decode_arrivals(arrivals)
     kind, http_status, new_entries, retry_after_sec, failure = one.outcome
     return schedule.Decision(
         inputs=schedule.Inputs(
             feed_id=feed_id,
             now=instant(one.now),
-            state=_state_of(one.before, one.arrivals, one.errors[0] if one.errors else None),
+            state=_state_of(one.before, known, one.errors[0] if one.errors else None),
             outcome=schedule.Outcome(
                 kind=kind,
                 http_status=http_status,
@@ -88,7 +97,7 @@ def decision_of(feed_id: str, text: str) -> schedule.Decision:
             whole_documents=one.whole_documents,
             late_sec=one.late_sec,
         ),
-        state=_state_of(one.after, one.arrivals, one.errors[1] if one.errors else None),
+        state=_state_of(one.after, known, one.errors[1] if one.errors else None),
         delay_sec=one.delay_sec,
         next_poll_at=instant(one.next_poll_at),
         reason=one.reason,

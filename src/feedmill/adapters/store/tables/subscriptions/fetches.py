@@ -43,9 +43,9 @@ FETCH_SELECT: Final = (
 # A block `h` that no fetch needs any more.
 UNUSED_BLOCK: Final = (
     " NOT EXISTS (SELECT 1 FROM feeds f WHERE f.feed_no = h.feed_no"
-    " AND h.block_id IN (f.request_block, f.response_block))"
+    " AND h.block_id IN (f.request_block, f.response_block, f.arrivals_block))"
     " AND NOT EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = h.feed_no"
-    " AND h.block_id IN (x.request_block, x.response_block))"
+    " AND h.block_id IN (x.request_block, x.response_block, x.arrivals_block))"
 )
 _FEED_NO: Final = "(SELECT feed_no FROM feeds WHERE id = $1)"
 _PAGE: Final = (
@@ -84,7 +84,7 @@ def thin_decisions(feed_ids: Sequence[str], keep: int) -> Query[int]:
     """Delete the decisions of these feeds but the last ones of each; how many went."""
     return (
         yield from write(
-            "UPDATE fetches SET decision = NULL WHERE decision IS NOT NULL AND feed_no IN"
+            "UPDATE fetches SET decision = NULL, arrivals_block = NULL WHERE decision IS NOT NULL AND feed_no IN"
             " (SELECT feed_no FROM feeds WHERE id @in($1)) AND scheduled_at <="
             " (SELECT d.scheduled_at FROM fetches d WHERE d.feed_no = fetches.feed_no"
             " AND d.decision IS NOT NULL ORDER BY d.scheduled_at DESC LIMIT 1 OFFSET $2)",
@@ -97,12 +97,14 @@ def thin_decisions(feed_ids: Sequence[str], keep: int) -> Query[int]:
 def decisions(feed_id: str, limit: int = 20) -> Query[tuple[Decision, ...]]:
     """Why the feed is polled as it is, the newest decision first (D23)."""
     found = yield from rows(
-        f"SELECT decision FROM schedule_decisions WHERE feed_no = {_FEED_NO}"
-        " ORDER BY scheduled_at DESC LIMIT $2",
+        "SELECT x.decision, h.block FROM fetches x"
+        " LEFT JOIN header_blocks h ON h.block_id = x.arrivals_block"
+        f" WHERE x.feed_no = {_FEED_NO} AND x.decision IS NOT NULL"
+        " ORDER BY x.scheduled_at DESC LIMIT $2",
         feed_id,
         limit,
     )
-    return tuple(decision_of(feed_id, text) for (text,) in found)
+    return tuple(decision_of(feed_id, text, arrivals) for text, arrivals in found)
 
 
 class Blocks(msgspec.Struct):
@@ -112,6 +114,8 @@ class Blocks(msgspec.Struct):
     response_id: int | None
     request: str | None
     response: str | None
+    arrivals_id: int | None = None  # the last decision's arrivals (SQLite)
+    arrivals: str | None = None
 
 
 def request_of(fetch: FetchRecord) -> Headers:
