@@ -111,7 +111,7 @@ def test_key_that_another_process_has_changed_is_read_from_its_file(tmp_path: Pa
     assert key_in(seal("another")) == theirs.current
 
 
-@pytest.mark.parametrize("text", [OLD, "no key at all"])
+@pytest.mark.parametrize("text", [OLD, "no key at all"], ids=["the old key", "no key"])
 def test_key_that_the_file_does_not_have_either_is_named(tmp_path: Path, text: str) -> None:
     file = tmp_path / "secret.key"
     file.write_text(OLD)
