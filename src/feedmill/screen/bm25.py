@@ -132,8 +132,8 @@ def _score(
 
 def _raws(found: frozenset[str] | set[str], lexicon: Lexicon) -> dict[str, float]:
     told: list[list[float]] = [[] for _ in lexicon.topics]
-    for term in found:
-        for place, weight in lexicon.weights.get(term, ()):
+    for term in found & lexicon.weights.keys():
+        for place, weight in lexicon.weights[term]:
             told[place].append(weight)
     size = sqrt(max(len(found), _FEWEST))
     # An exact sum does not depend on the order of a set.

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Final, Literal, NamedTuple
 
 from feedmill.model.candidate import WindowCandidate
@@ -145,7 +146,8 @@ def _is_keyword_stuffed(folded: str, topics: TopicSet) -> bool:
 def _has_borrowed_sentence(terms: frozenset[str], topics: TopicSet) -> bool:
     """Whether nearly all words of one example stand in a text that mostly says something else."""
     index = _index(_Examples(topics))
-    shared = Counter(number for term in terms for number in index.places.get(term, ()))
+    known = terms & index.places.keys()
+    shared = Counter(chain.from_iterable(map(index.places.__getitem__, known)))
     return any(
         count >= _COPIED * index.sizes[number] and index.sizes[number] <= _HALF * len(terms)
         for number, count in shared.items()

@@ -46,14 +46,14 @@ def tokenise(text: str) -> list[str]:
 def tokenise_with_positions(text: str) -> tuple[str, tuple[tuple[str, int, int], ...]]:
     """The text with its case and characters folded, and where in it each term stands."""
     folded = to_simplified_chinese(unicodedata.normalize("NFKC", text).casefold())
-    own = STOP_WORDS.get(language_of(folded), _EMPTY)
+    own = STOP_WORDS.get(language_of(text), _EMPTY)
     found: list[tuple[str, int, int]] = []
     for piece in _PIECE.finditer(folded):
         word, start = piece.group(), piece.start()
-        if _FIRST_CLOSE.match(word):
+        if not word.isascii() and _FIRST_CLOSE.match(word):
             found += _pairs(word, start)
         elif word not in _EMPTY and word not in own and len(word) > 1:
-            found.append((_stem(fold_diacritics(word)), start, piece.end()))
+            found.append((_stem(word), start, piece.end()))
     return folded, tuple(found)
 
 
@@ -73,7 +73,8 @@ def _pairs(piece: str, start: int) -> list[tuple[str, int, int]]:
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
-    """A word without the endings that English adds most: enough to join emission and emissions."""
+    """A word without accents and the endings that English adds most: enough to join emission and emissions."""
+    word = fold_diacritics(word)
     if word.endswith("ies") and len(word) > _SHORTEST_PLURAL:
         return word[:-3] + "y"
     for ending, instead in (("ing", ""), ("ed", ""), ("es", "e"), ("s", "")):
