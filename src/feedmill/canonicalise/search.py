@@ -261,7 +261,7 @@ class _Walk:
 
     def steps_back(self, seen: Seen, home: _Place) -> bool:
         """Whether the answer is this feed, but would be a step back from https."""
-        return self.proof(seen) is not None and self.leaves_https(home, destination(seen))
+        return self.proof(seen) is not None and self.leaves_https(home, seen.final_url)
 
     def note_insecure(self, seen: Seen) -> None:
         """Say why an address that serves the feed by http only was not taken."""
@@ -286,7 +286,7 @@ class _Walk:
         if target == home.url:
             self.redirects_home = True
             return home
-        if self.leaves_https(home, target):
+        if self.leaves_https(home, target, seen.final_url):  # also where the asked address is kept
             return None
         reason = _REASONS[proof] if target == seen.url else "redirect_verified"
         return _Place(url=target, source="self", reason=reason)

@@ -165,3 +165,16 @@ def _consistent_webs(own: str | None) -> st.SearchStrategy[dict[str, Page]]:
     serving = stamps.map(lambda stamp: Page("news", declared, stamp))
     answers = st.one_of(serving, serving, st.just(DEAD), addresses.map(moved))
     return _webs(answers)
+
+
+def test_a_declared_https_address_that_leads_to_http_with_credentials_is_left_alone() -> None:
+    home, declared = ADDRESSES[0], "https://cdn.example/feed"
+    web = {
+        home: Page("news", (declared,)),
+        declared: moved("http://user:secret@paper.example/feed/"),
+        "http://user:secret@paper.example/feed/": Page("news"),
+    }
+
+    told = search(home, web, budget=1)
+
+    assert told.found.url == home
