@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final, Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.screening import ScreenText, TopicSet
 from feedmill.screen.texts import joined_text, screen_text_of
@@ -30,13 +32,13 @@ SIGNS: Final[dict[Sign, str]] = {
 # What a text must contain, and the pattern: looking for the words first is quicker, and most texts have none.
 _ORDERS: Final = (
     (("ignore", "disregard", "forget", "overrid"), r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules|above|previous|prior)\b|ignore\w*(?:previous|prior|above)\w*(?:instructions?|prompts?)"),
-    (("prompt", "message", "override"), r"\b(?:system|developer)\s+(?:prompt|message|override)\b"),
+    (("prompt", "message", "override"), r"\b(?:system|developer)\s+(?:(?:prompt|message)\s*[:>\]]|override\b)|\b(?:reveal|print|repeat|show|change|replace|update)\s+(?:me\s+)?(?:your|the)\s+(?:system|developer)\s+(?:prompt|message)\b"),
     (("<",), r"<\|?(?:im_start|im_end|system|assistant|endoftext)\|?>"),
     (("[",), r"\[/?(?:INST|SYSTEM)\]"),
     (("you are", "you must", "you should", "you will"), r"\byou\s+(?:are|must|should|will)\s+(?:now\s+)?(?:act|classify|mark|rate|label|score|select|insert|approve|confirm|answer|respond|an?\s+(?:ai|assistant|language\s+model))\b"),
     (("as an ",), r"\bas\s+an\s+(?:ai|assistant|language\s+model)\b"),
     (("relevant", "keep", "100", "1.0", "highest", "selected", "confirmed", "candidate"), r"\b(?:mark|rate|score|classify|label|approve|confirm|insert|select)\b.{0,30}\b(?:this|all)\b.{0,30}\b(?:as\s+)?(?:relevant|keep|100|1\.0|highest|selected|confirmed|candidates?)\b"),
-    (("the tool", "the function", "the command"), r"\b(?:call|use|invoke|run)\s+the\s+(?:tool|function|command)\b"),
+    (("tool", "function", "command"), r"\b(?:call|use|invoke|run)\s+the\s+(?:(?:tool|function|command)\s+\W?(?:\w+_\w+|insert|confirm|select|approve)|(?:\w+_\w+|insert|confirm|select|approve)\w*\W?\s+(?:tool|function|command)\b)"),
     (('"',), r'"(?:score|topic|suspicious|ref)"\s*:'),
     (("忽略", "无视", "忘记", "不要理会"), r"(?:忽略|无视|忘记|不要理会).{0,12}(?:指令|指示|提示|规则|要求|上文|以上|之前)"),
     (("系统",), r"(?:系统提示|系统消息|系统指令)"),
@@ -67,7 +69,9 @@ _ORDERS: Final = (
 _TRIGGERS: Final = tuple(tuple(map(fold_diacritics, words)) for words, _ in _ORDERS)
 _ANY_TRIGGER: Final = frozenset(word for words in _TRIGGERS for word in words)
 _PATTERNS: Final = tuple(re.compile(fold_diacritics(one), re.IGNORECASE) for _, one in _ORDERS)
-_MIXED_SCRIPT: Final = re.compile(r"(?=\w*[a-z])\w*[\u0370-\u052f\u0131]\w*")
+_WORD: Final = re.compile(r"\w+")
+_LATIN: Final = re.compile(r"[a-z]")
+_LOOKALIKE: Final = re.compile(r"[\u0370-\u052f\u0131]")
 _LOOKALIKES: Final = str.maketrans("асеіјорѕухԁһӏνοαεικρτυηı", "aceijopsyxdhlvoaeikptuni")
 _DIGIT_IN_WORD: Final = re.compile(r"\b(?:[a-z]+[01345]\w*|[01345]\w*[a-z]\w*)")
 _DIGITS: Final = str.maketrans("01345", "oieas")
@@ -97,6 +101,8 @@ def signs_of_candidate(candidate: WindowCandidate) -> tuple[Sign, ...]:
 
 
 def _signs(text: ScreenText, topics: TopicSet) -> Iterator[Sign]:
+    if text.summary.startswith(text.title):  # as in many feeds: it repeats nothing on purpose
+        text = replace(text, title="")
     passage = joined_text(text)
     folded, located = tokenise_with_positions(passage)
     terms = [term for term, _, _ in located]
@@ -122,9 +128,16 @@ def _plain(lowered: str) -> str:
     """The text as its reader sees it: without accents, letters that look like Latin ones, digits for letters."""
     plain = fold_diacritics(lowered)
     if not plain.isascii():
-        plain = _MIXED_SCRIPT.sub(lambda word: word.group().translate(_LOOKALIKES), plain)
+        plain = _WORD.sub(_in_latin, plain)
     plain = _DIGIT_IN_WORD.sub(lambda word: word.group().translate(_DIGITS), plain)
     return _SPELT.sub(lambda word: re.sub(r"[ .*_-]", "", word.group()), plain)
+
+
+def _in_latin(word: re.Match[str]) -> str:
+    """A word of Latin letters and others that look like them, in Latin letters; any other as it is."""
+    text = word.group()
+    is_mixed = _LATIN.search(text) is not None and _LOOKALIKE.search(text) is not None
+    return text.translate(_LOOKALIKES) if is_mixed else text
 
 
 def _is_keyword_stuffed(folded: str, topics: TopicSet) -> bool:
