@@ -20,7 +20,9 @@ from feedmill.engine.run.lifecycle import Lifecycle, RefreshListener
 from feedmill.engine.run.liveness import Liveness
 from feedmill.engine.run.readiness import check_readiness, run_systemd_status
 from feedmill.engine.run.refresh_report import RefreshReport
+from feedmill.engine.run.retry import FIRST_WAIT_SEC, is_transient
 from feedmill.engine.run.services import Services
+from feedmill.errors import StoreError
 from feedmill.interfaces.cli.exit import SIGNALS, early_signal, exit_interrupted
 from feedmill.interfaces.cli.run_command import SignalHandler, run_async, stop_on_signals
 from feedmill.interfaces.cli.stop_limit import STOP_LIMIT, StopLimit
@@ -91,11 +93,26 @@ async def open_services_when_ready(config: Config, schema: Schema) -> AsyncItera
     systemd_notifier().notify("STATUS=opening the store", f"EXTEND_TIMEOUT_USEC={waits}")
     reminder = loop.call_later(_REMIND_SEC, _log_waiting, config.store.migrate_wait_sec)
     try:
-        async with open_services(config, schema=schema) as services:
+        async with AsyncExitStack() as stack:
+            services = await _opened_services(stack, config, schema)
             reminder.cancel()
             yield services
     finally:
         reminder.cancel()
+
+
+async def _opened_services(stack: AsyncExitStack, config: Config, schema: Schema) -> Services:
+    """Open the services, again while a database goes away between its opening and the first questions."""
+    loop = asyncio.get_running_loop()
+    waits_until = loop.time() + config.store.migrate_wait_sec
+    while True:
+        try:
+            return await stack.enter_async_context(open_services(config, schema=schema))
+        except StoreError as problem:
+            is_server = config.store.url is not None and is_transient(problem)
+            if not is_server or loop.time() >= waits_until:
+                raise
+            await asyncio.sleep(FIRST_WAIT_SEC)
 
 
 @asynccontextmanager
