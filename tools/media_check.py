@@ -21,6 +21,7 @@ from tests.support.servers.postgres import PostgresServer
 
 _NEIGHBOURS = 10
 _ALONE_SEC = 10.0
+_BYTES_PER_SEC = 500_000  # slow enough for polls between two kills
 
 
 def main() -> int:
@@ -54,6 +55,7 @@ def _check(options: argparse.Namespace, name: str, server: PostgresServer | None
                     quota_share=share,
                     neighbours=_NEIGHBOURS,
                     alone_sec=_ALONE_SEC,
+                    bytes_per_sec=_BYTES_PER_SEC,
                     seed=options.seed,
                 )
             )
@@ -77,6 +79,8 @@ def _described(drill: Drill) -> str:
 
 
 def _gaps(found: list[float]) -> str:
+    if len(found) < 2:
+        return "none"
     return f"{median(found):.2f} (95 %: {quantiles(found, n=20)[-1]:.2f})"
 
 
