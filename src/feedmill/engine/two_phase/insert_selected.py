@@ -25,6 +25,7 @@ from feedmill.engine.two_phase.candidate_file import raise_candidate_error, sele
 from feedmill.engine.two_phase.collect_source import unsubscribed_feed
 from feedmill.engine.two_phase.held_window import held_uids_at
 from feedmill.engine.two_phase.resolve_selection import (
+    COLLECTED_AT,
     SelectedDocument,
     changes_of_selected,
     find_selected_items,
@@ -219,7 +220,7 @@ def _record(
         url=document.url,
         final_url=document.final_url,
         outcome="inserted",
-        detail=f"confirmed from a window that was collected at {document.fetched_at.isoformat()}",
+        detail=COLLECTED_AT + document.fetched_at.isoformat(),
         http_status=choice.source.http_status,
         body_sha256=document.body_sha256,
         content_type=document.content_type,

@@ -3,6 +3,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -20,6 +21,7 @@ from feedmill.model.candidate import (
     SourceReport,
     WindowCandidate,
 )
+from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import (
@@ -31,6 +33,8 @@ from feedmill.model.identity import (
     Revised,
     UnchangedEntry,
 )
+
+COLLECTED_AT: Final = "confirmed from a window that was collected at "
 
 
 class SelectedDocument(Value):
@@ -137,7 +141,18 @@ async def _is_older(change: Revised, fetched_at: datetime, services: Services) -
     if mine is not None and stored is not None and mine != stored:
         return mine < stored
     entry = await services.store.entry(change.known.entry_uid)
-    return entry is not None and entry.content_hash is not None and entry.last_seen > fetched_at
+    if entry is None or entry.content_hash is None:
+        return False
+    return await _read_at(entry, services) > fetched_at
+
+
+async def _read_at(entry: StoredEntry, services: Services) -> datetime:
+    """When the stored text was last read from its publisher; an insertion stores what was collected earlier."""
+    ref = next(iter(entry.raw_refs), None)
+    fetch = None if ref is None else await services.store.fetch(ref.fetch_id)
+    if fetch is None or fetch.outcome != "inserted" or entry.last_seen > fetch.fetched_at:
+        return entry.last_seen
+    return datetime.fromisoformat(fetch.detail.removeprefix(COLLECTED_AT))
 
 
 async def _body(document: CollectedDocument, services: Services) -> bytes:

@@ -26,7 +26,7 @@ from feedmill.engine.two_phase.candidate_file import (
 )
 from feedmill.model.base import Value
 from feedmill.model.candidate import CandidateFile
-from feedmill.model.screening import Confirmation, Screening
+from feedmill.model.screening import Confirmation, Screening, Topic
 
 SCREENING_SCHEMA: Final = "feedmill-screening/1"
 SELECTION_SCHEMA: Final = "feedmill-selection/1"
@@ -53,6 +53,7 @@ class Screenings(Value):
     file_digest: str
     screened_at: datetime
     screenings: tuple[Screening, ...]
+    topic_names: dict[str, str] = msgspec.field(default_factory=dict)  # by id; topics may be given to `screen` alone
 
 
 def screening_path(path: Path) -> Path:
@@ -71,17 +72,23 @@ def confirmations_path(path: Path) -> Path:
 
 
 def write_screenings(
-    path: Path, file: CandidateFile, screenings: Sequence[Screening], *, at: datetime
+    path: Path,
+    file: CandidateFile,
+    screenings: Sequence[Screening],
+    *,
+    at: datetime,
+    topics: Sequence[Topic] = (),
 ) -> Path:
     """Keep suggestions beside the candidate file at `path`; the newest on each candidate holds."""
     select_candidates(file, (one.candidate_id for one in screenings))
-    before = {one.candidate_id: one for one in read_screenings(path, file)}
-    merged = before | {one.candidate_id: one for one in screenings}
+    before = _read_record(path, file)
+    merged = {one.candidate_id: one for one in (*before.screenings, *screenings)}
     record = Screenings(
         schema=SCREENING_SCHEMA,
         file_digest=file.digest,
         screened_at=at,
         screenings=tuple(merged[number] for number in sorted(merged)),
+        topic_names=before.topic_names | {one.id: one.name for one in topics},
     )
     beside = screening_path(path)
     write_atomically(beside, encode_canonical(record))
@@ -90,16 +97,30 @@ def write_screenings(
 
 def read_screenings(path: Path, file: CandidateFile) -> tuple[Screening, ...]:
     """The suggestions beside the candidate file at `path`; none when it was not screened yet."""
+    return _read_record(path, file).screenings
+
+
+def read_topic_names(path: Path, file: CandidateFile) -> dict[str, str]:
+    """The names of topics by id, as they were when the candidate file at `path` was screened."""
+    return _read_record(path, file).topic_names
+
+
+def _read_record(path: Path, file: CandidateFile) -> Screenings:
     beside = screening_path(path)
     if not beside.exists():
-        return ()
+        return Screenings(
+            schema=SCREENING_SCHEMA,
+            file_digest=file.digest,
+            screened_at=file.created_at,
+            screenings=(),
+        )
     record = decode_with_schema(
         read_file_limited(beside, MAX_RECORD_BYTES * 8), str(beside), SCREENING_SCHEMA, Screenings
     )
     if record.file_digest != file.digest:
         message = f"{beside} belongs to another window than {path}"
         raise_candidate_error("other-file", message, f"screen it again: feedmill screen {path}")
-    return record.screenings
+    return record
 
 
 def encode_selection(file: CandidateFile, ids: Iterable[int], shown: SelectionShownIn) -> bytes:

@@ -307,3 +307,26 @@ def test_a_newer_window_brings_an_entry_up_to_date(play: Play) -> None:
         assert (entry.summary, done.updated) == ("New.", 1)
 
     play(story)
+
+
+def test_two_windows_that_are_inserted_late_keep_the_newer_text_in_either_order(play: Play) -> None:
+    """What counts is when a window was collected, not when it was inserted."""
+
+    async def story(stage: Stage) -> None:
+        await stage.add("/week", answer(on(1, 1, text="Old.")), answer(on(1, 1, text="New.")))
+        first = await collect(stage, "/week")
+        stage.later(hours=1)
+        second = await collect(stage, "/week")
+        stage.later(hours=1)
+
+        done = [await insert(stage, one) for one in (first, second, first)]
+
+        (entry,) = await stage.entries()
+        assert entry.summary == "New."
+        assert [(one.new, one.updated, one.skipped) for one in done] == [
+            (1, 0, 0),
+            (0, 1, 0),
+            (0, 0, 1),
+        ]
+
+    play(story)

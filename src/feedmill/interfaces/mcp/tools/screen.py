@@ -105,7 +105,8 @@ async def screen_(
         made = await screen_texts(
             texts, wanted, opened.screeners, config.screen, asked=opened.asked, warn=warnings.append
         )
-    write_screenings(kept.path, kept.file, made, at=state.services.clock.now())
+    now = state.services.clock.now()
+    write_screenings(kept.path, kept.file, made, at=now, topics=wanted.topics)
     return _screened(kept, [*made, *(before[one] for one in sorted(judged))], wanted, warnings)
 
 

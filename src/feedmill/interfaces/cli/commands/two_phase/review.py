@@ -15,6 +15,7 @@ from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_
 from feedmill.engine.two_phase.sidecar_files import (
     encode_selection,
     read_screenings,
+    read_topic_names,
     record_confirmation,
     selection_path,
 )
@@ -26,7 +27,8 @@ from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
 from feedmill.interfaces.cli.run_command import run_async, write_file
 from feedmill.interfaces.user_name import user_name
 from feedmill.model.candidate import CandidateFile, WindowCandidate
-from feedmill.model.screening import Confirmation, Screening
+from feedmill.model.screening import Confirmation, Screening, Topic, TopicSet
+from feedmill.screen.topics import choose_topics
 
 ScreeningById = dict[int, Screening]
 
@@ -63,17 +65,22 @@ def review(
       feedmill review candidates.json --topic lca --min-score 0.6 --json
     """
 
-    async def look() -> tuple[CandidateFile, ScreeningById]:
+    async def look() -> tuple[CandidateFile, ScreeningById, dict[str, str], str | None]:
         file = read_candidates(candidates)
-        return file, {one.candidate_id: one for one in read_screenings(candidates, file)}
+        said = {one.candidate_id: one for one in read_screenings(candidates, file)}
+        known = _topics(candidates, file)
+        wanted = None if topic is None else choose_topics(known, [topic]).topics[0].id
+        return file, said, {one.id: one.name for one in known.topics}, wanted
 
-    file, said = run_async(look)
+    file, said, names, wanted = run_async(look)
     fitting = [
-        one for one in file.candidates if _fits(said.get(one.candidate_id), min_score, topic)
+        one for one in file.candidates if _fits(said.get(one.candidate_id), min_score, wanted)
     ]
+    if file.candidates and not fitting and not is_json():
+        click.echo("no candidate fits --topic and --min-score; all are shown", err=True)
+        fitting = list(file.candidates)
     shown = fitting if everything else [one for one in fitting if _is_open(one, said)]
     if html is not None:
-        names = _names(file)
         page = review_page(
             file, fitting, said, save_as=selection_path(candidates).name, names=names
         )
@@ -87,7 +94,7 @@ def review(
         show_json({"items": items, "next": None})
     else:
         _hint(file, shown, said, candidates)
-        _show(ReviewSession(shown or fitting, said, _names(file)), file, candidates)
+        _show(ReviewSession(shown or fitting, said, names), file, candidates)
 
 
 def _show(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
@@ -150,14 +157,17 @@ def _confirmed(subscriber: ReviewSession, file: CandidateFile, path: Path) -> No
     )
 
 
-def _names(file: CandidateFile) -> dict[str, str]:
-    """Names of topics by id: the bundled ones and those that travelled with the file."""
+def _topics(path: Path, file: CandidateFile) -> TopicSet:
+    """The bundled topics, those that travelled with the file, and those that it was screened by."""
     own = () if isinstance(file.topic_set, UnsetType) else file.topic_set
-    return {one.id: one.name for one in (*default_topics().topics, *own)}
+    names = read_topic_names(path, file).items()
+    known = {one.id: one for one in (*default_topics().topics, *own)}
+    known |= {key: Topic(id=key, name=name) for key, name in names if key not in known}
+    return TopicSet(name="review", topics=tuple(known.values()))
 
 
 def _fits(said: Screening | None, min_score: float, topic: str | None) -> bool:
-    if topic is not None and (said is None or (said.topic or "").casefold() != topic.casefold()):
+    if topic is not None and (said is None or said.topic != topic):
         return False
     return min_score <= 0 or (said is not None and said.score >= min_score)
 

@@ -206,10 +206,14 @@ async def _screen(
     at = current_time()
     titles = {text.ref: text.title for text in texts}
     if out is None:
-        beside = write_screenings(path, file, screenings, at=at)
+        beside = write_screenings(path, file, screenings, at=at, topics=topics.topics)
         return _Screened(screenings, beside, warnings, learnt, titles, topics)
     record = Screenings(
-        schema=SCREENING_SCHEMA, file_digest=file.digest, screened_at=at, screenings=screenings
+        schema=SCREENING_SCHEMA,
+        file_digest=file.digest,
+        screened_at=at,
+        screenings=screenings,
+        topic_names={one.id: one.name for one in topics.topics},
     )
     write_atomically(out, encode_canonical(record))
     return _Screened(screenings, out, warnings, learnt, titles, topics)

@@ -475,3 +475,21 @@ def test_topics_of_ones_own_are_named_in_the_file(mill: Mill, publisher: Publish
 
     assert {"cells", "lca"} <= set(both["topics"])
     assert one["topics"] == ["cells"]
+
+
+def test_a_review_is_filtered_by_the_name_of_a_topic_that_was_given_to_the_screen(
+    mill: Mill, week: Path
+) -> None:
+    topics = '[[topic]]\nid = "t"\nname = "Titles and texts"\ndescription = "Title 2."'
+    (mill.folder / "own.toml").write_text(topics, "utf-8")
+    mill.ok("screen", str(week), "--topics", "own.toml", "--topic", "t", "--method", "lexical")
+
+    found = mill.ok("review", str(week), "--topic", "titles and texts", "--all").text
+    page = mill.ok("review", str(week), "--html", "none.html", "--min-score", "1").err
+    unknown = mill("review", str(week), "--topic", "other")
+
+    assert "== Titles and texts" in found
+    assert "no candidate fits" in page
+    assert '"id":3' in (mill.folder / "none.html").read_text("utf-8")
+    assert unknown.status != 0
+    assert "no topic is called 'other'; there are: " in unknown.err
