@@ -54,10 +54,11 @@ class MemoryBudget:
         self._paused.pop(share, None)
         if self._bodies.pop(share, None) is None:
             return
-        for waiting, go_on in list(self._paused.items()):
+        # The oldest body first: it may have been paused after others, and all of them wait for its end.
+        for waiting in (*self._bodies, *self._paused):
             if not self._has_room(waiting, self._bodies.get(waiting, SMALL_BYTES) + SMALL_BYTES):
                 break
-            if self._paused.pop(waiting, None) is not None:
+            if (go_on := self._paused.pop(waiting, None)) is not None:
                 go_on()
 
     def _has_room(self, share: "MemoryShare", octets: int) -> bool:

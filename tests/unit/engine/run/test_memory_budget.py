@@ -126,3 +126,19 @@ def test_body_without_room_stays_paused_when_another_poll_ends() -> None:
         assert resumed == []
 
     asyncio.run(story())
+
+
+def test_the_oldest_body_goes_on_even_if_one_that_has_not_begun_was_paused_before_it() -> None:
+    async def story() -> None:
+        budget, resumed = MemoryBudget(16 * SMALL_BYTES), list[str]()
+        old, late = budget.share(), budget.share()
+
+        async with budget.share() as first:
+            assert first.may_grow(LARGE, lambda: None)
+            assert old.may_grow(4 * SMALL_BYTES - LARGE, lambda: None)
+            assert not late.may_grow(LARGE, lambda: resumed.append("late"))
+            assert not old.may_grow(4 * SMALL_BYTES, lambda: resumed.append("old"))
+
+        assert resumed == ["old"]
+
+    asyncio.run(story())
