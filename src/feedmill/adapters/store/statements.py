@@ -5,8 +5,8 @@ and does not know where it runs: `sqlite/run_query.py` runs it on a `sqlite3` co
 `postgres/run_query.py` on asyncpg. A transaction may be repeated, so a runner is given the function that
 makes the query and its arguments, never a generator that has begun.
 
-SQL keeps to what both databases understand, with `$1` placeholders. A word with an `@` stands for what
-they spell differently; each runner has its own table of these macros:
+SQL keeps to what both databases understand, with `$1` placeholders; an argument that is an instant is passed as
+microseconds. A word with an `@` stands for what they spell differently; each runner has its own table of these macros:
 
     @greatest, @least           the larger or smaller of several values
     @like                       LIKE without regard to case (in SQLite, to that of ASCII letters)
@@ -32,9 +32,10 @@ they spell differently; each runner has its own table of these macros:
 
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from feedmill.adapters.store.tables.codec import Row
+from feedmill.adapters.store.tables.codec import Row, micros
 from feedmill.model.derived.search import SearchQuery, Term
 from feedmill.model.event import NewEvent
 
@@ -103,22 +104,43 @@ Query: TypeAlias = Generator[Step, Any, T]
 
 def row(sql: str, *arguments: object) -> Query[Row | None]:
     """The first row, None when there is none."""
-    return (yield Statement("row", sql, arguments))  # type: ignore[no-any-return]  # the runner's promise
+    return (yield _statement("row", sql, arguments))  # type: ignore[no-any-return]  # the runner's promise
 
 
 def rows(sql: str, *arguments: object, timeout_sec: float | None = None) -> Query[list[Row]]:
     """All rows."""
-    return (yield Statement("rows", sql, arguments, timeout_sec))  # type: ignore[no-any-return]
+    return (yield _statement("rows", sql, arguments, timeout_sec))  # type: ignore[no-any-return]
 
 
 def value(sql: str, *arguments: object) -> Query[Any]:
     """The first column of the first row, None when there is none."""
-    return (yield Statement("value", sql, arguments))
+    return (yield _statement("value", sql, arguments))
 
 
 def write(sql: str, *arguments: object) -> Query[int]:
     """Execute the statement; the number of rows that it changed."""
-    return (yield Statement("write", sql, arguments))  # type: ignore[no-any-return]
+    return (yield _statement("write", sql, arguments))  # type: ignore[no-any-return]
+
+
+def one_of(value_of: Callable[[Row], T], sql: str, *arguments: object) -> Query[T | None]:
+    """The value of the first row, None when there is none."""
+    found = yield from row(sql, *arguments)
+    return None if found is None else value_of(found)
+
+
+def each_of(value_of: Callable[[Row], T], sql: str, *arguments: object) -> Query[tuple[T, ...]]:
+    """The values of all rows."""
+    return tuple(map(value_of, (yield from rows(sql, *arguments))))
+
+
+def column(sql: str, *arguments: object, timeout_sec: float | None = None) -> Query[list[Any]]:
+    """The first column of all rows."""
+    return [one[0] for one in (yield from rows(sql, *arguments, timeout_sec=timeout_sec))]
+
+
+def write_one(sql: str, *arguments: object) -> Query[bool]:
+    """Execute the statement; whether it changed a row."""
+    return (yield from write(sql, *arguments)) == 1
 
 
 def write_many(sql: str, arguments: Sequence[Row]) -> Query[None]:
@@ -176,6 +198,21 @@ def append_events(events: Sequence[NewEvent], cause: str) -> Query[None]:
         yield AppendEvents(events, cause)
 
 
+def insert_into(table: str, columns: Sequence[str]) -> str:
+    """An INSERT of one row with these columns."""
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({slots(len(columns))})"
+
+
+def assigned(columns: Sequence[str], first: int = 1) -> str:
+    """The columns of an UPDATE, with placeholders from the first on."""
+    return ", ".join(f"{name} = ${at}" for at, name in enumerate(columns, first))
+
+
+def excluded(columns: Sequence[str]) -> str:
+    """The columns of an upsert that take the values given."""
+    return ", ".join(f"{name} = excluded.{name}" for name in columns)
+
+
 def slots(count: int) -> str:
     """The placeholders of so many values."""
     return ", ".join(f"${number}" for number in range(1, count + 1))
@@ -192,3 +229,13 @@ def expand(sql: str, macros: Macros) -> str:
         return macro(*(part.strip() for part in inner.split(",")))
 
     return _MACRO.sub(replaced, sql)
+
+
+def _statement(
+    kind: Literal["row", "rows", "value", "write"],
+    sql: str,
+    arguments: Sequence[object],
+    timeout_sec: float | None = None,
+) -> Statement:
+    given = [micros(one) if isinstance(one, datetime) else one for one in arguments]
+    return Statement(kind, sql, given, timeout_sec)

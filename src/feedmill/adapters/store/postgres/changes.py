@@ -10,8 +10,6 @@ transactions that want the same ones wait for each other and never in a circle.
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 from collections.abc import Sequence
 from typing import Final
 

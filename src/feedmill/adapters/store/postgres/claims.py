@@ -9,8 +9,6 @@ request may be sent at any moment until then. So a crash costs one interval and 
 Lanes that another process is about to claim are skipped, not waited for: claims never queue up.
 """
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final

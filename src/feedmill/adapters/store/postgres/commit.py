@@ -9,8 +9,6 @@ A fetch names the block of headers that it resembles and the values that differ,
 bring no new block.
 """
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 

@@ -19,8 +19,6 @@ this one's future, where no snapshot reaches, and so may the horizon. Both are i
 they are noticed: such events are older than any of this server's, and are numbered first.
 """
 
-# ruff: noqa: S608  # the parts of a statement stand below; values are parameters
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final

@@ -5,8 +5,6 @@ keys that they hold.
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 

@@ -13,8 +13,6 @@ ended, so the new lanes rest until then: a host is never asked by the old lanes 
 same time.
 """
 
-# ruff: noqa: S608  # names come from the lists beside; values are parameters
-
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final

@@ -7,8 +7,6 @@ readers of the others not at all. To take one away PostgreSQL needs the whole ta
 and if a long query reads it, the next purge tries again.
 """
 
-# ruff: noqa: S608  # names of tables are made here from numbers; values are parameters
-
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta

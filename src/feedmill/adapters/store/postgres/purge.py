@@ -6,8 +6,6 @@ that a purge blocks no other work. Several processes may purge at once: each row
 """
 # Tested in tests/integration/adapters/store/postgres/test_partitions.py
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 from datetime import datetime
 from functools import partial
 from typing import Any, Final

@@ -8,8 +8,6 @@ Locks are taken as everywhere: lanes by number, before feeds. A lane of several 
 to wait is a transaction of its own, because it binds its siblings.
 """
 
-# ruff: noqa: S608  # names come from the lists beside; values are parameters
-
 import asyncio
 from collections import deque
 from collections.abc import Sequence

@@ -31,7 +31,7 @@ _BEYOND_ASCII: Final = "octet_length(e.title) > char_length(e.title)"
 def _rows(parameter: str, *columns: str) -> str:
     named = [column.split() for column in columns]
     values = [f"(v ->> {at})::{kind} AS {name}" for at, (name, kind) in enumerate(named)]
-    return f"(SELECT {', '.join(values)} FROM json_array_elements({parameter}::json) AS v)"  # noqa: S608  # names of ours
+    return f"(SELECT {', '.join(values)} FROM json_array_elements({parameter}::json) AS v)"
 
 
 def _digest(text: str) -> str:
@@ -53,11 +53,11 @@ MACROS: Final[Macros] = {
     "field": lambda column, name: f"({column}::jsonb ->> '{name}')",
     "contains": lambda column, text: f"{column}::jsonb ? {text}",
     "has_author": lambda column, text: (
-        f"EXISTS (SELECT 1 FROM jsonb_array_elements({column}::jsonb) a"  # noqa: S608  # parameters
+        f"EXISTS (SELECT 1 FROM jsonb_array_elements({column}::jsonb) a"
         f" WHERE {text} IN (a ->> 'name', a ->> 'email'))"
     ),
     "earlier_refs": lambda entry: (
-        f"CASE WHEN {entry}.revisions > 0 THEN (SELECT json_agg(json_build_array(fetch_id, slice_offset,"  # noqa: S608  # names of ours
+        f"CASE WHEN {entry}.revisions > 0 THEN (SELECT json_agg(json_build_array(fetch_id, slice_offset,"
         " slice_length))::text FROM (SELECT v.fetch_id, v.slice_offset, v.slice_length FROM entry_revisions v"
         f" WHERE v.entry_id = {entry}.entry_id AND v.fetch_id IS NOT NULL ORDER BY v.number DESC LIMIT 19) w) END"
     ),

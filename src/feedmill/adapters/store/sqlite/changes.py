@@ -6,8 +6,6 @@ lately as that. Only what enters, leaves or changes is written (D31).
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 import sqlite3
 from typing import Final
 

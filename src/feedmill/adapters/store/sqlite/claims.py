@@ -7,8 +7,6 @@ end, because the request may be sent at any moment until then. So a crash costs 
 never an early poll (D25).
 """
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -1,8 +1,6 @@
 """One refresh as rows: all of it or nothing, once per run, and only by who holds the lane."""
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 import sqlite3
 from typing import Any, Final
 

@@ -1,8 +1,6 @@
 """What identity asks of the store: rows by their keys, the current document, known articles."""
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any, Final

@@ -6,8 +6,6 @@ done in small bites, so that a purge never holds up a refresh.
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple

@@ -1,8 +1,6 @@
 """Runs queries (`statements`) on a SQLite connection, inside the writer's or a reader's thread."""
 # Tested in tests/unit/adapters/store/test_statements.py
 
-# ruff: noqa: S608  # names and placeholders of ours; values are parameters
-
 import re
 import sqlite3
 import time

@@ -14,13 +14,7 @@ import msgspec
 from feedmill.adapters.store.secret_keys import SEALED, seal, unseal
 from feedmill.model.base import filled
 from feedmill.model.event import Event, NewEvent
-from feedmill.model.feed import (
-    BlobRef,
-    Feed,
-    FeedOverrides,
-    HostPace,
-    NewFeed,
-)
+from feedmill.model.feed import BlobRef, Feed, FeedOverrides, HostPace, NewFeed
 from feedmill.model.fetch import Headers, Validators
 from feedmill.model.schedule import Cadence, Hints, ScheduleState
 
@@ -215,9 +209,7 @@ def change_overrides(own: FeedOverrides, change: Callable[[str], str]) -> FeedOv
 
 
 _VALIDATORS: Final = RowCodec(
-    Validators,
-    "etag last_modified url vary vary_any",
-    vary=json_column(Headers),
+    Validators, "etag last_modified url vary vary_any", vary=json_column(Headers)
 )
 _NO_VALIDATORS: Final = (None, None, None, None, 0)
 _CADENCE: Final = RowCodec(Cadence, "ewma_sec last_published_at")
@@ -297,10 +289,7 @@ PACE_COLUMNS: Final = _PACE.names()
 pace_row: Final = _PACE.writer()
 pace_of: Final = _PACE.value
 
-_EVENT: Final = RowCodec(
-    Event,
-    "seq id type feed_id entry_uid occurred_at data",
-)
+_EVENT: Final = RowCodec(Event, "seq id type feed_id entry_uid occurred_at data")
 event_of: Final = _EVENT.value
 
 # A row of the raw store's index: where a body lies.

@@ -5,8 +5,6 @@ is added while its lane is given back would wait with it.
 """
 # Tested in tests/unit/adapters/store/sqlite/test_claims_lane_keys.py
 
-# ruff: noqa: S608  # a number of ours; values are parameters
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -99,7 +97,7 @@ def renew(lane: Lane, *, owner: str, until: datetime, feeds: Sequence[str] = ())
     """Hold the lane longer, and the runs of the feeds still to be polled with it; False when lost."""
     held = yield from write(
         "UPDATE lanes SET claim_at = $1 WHERE lane_id = $2 AND epoch = $3 AND owner = $4",
-        micros(until),
+        until,
         lane.id,
         lane.epoch,
         owner,
@@ -108,7 +106,7 @@ def renew(lane: Lane, *, owner: str, until: datetime, feeds: Sequence[str] = ())
         yield from write(
             "UPDATE feed_sched AS s SET next_run_at = $1 + @truncated(f.interval_sec * 1000000)"
             " FROM feeds f WHERE f.feed_no = s.feed_no AND f.id @in($2)",
-            micros(until),
+            until,
             list(feeds),
         )
     return held == 1

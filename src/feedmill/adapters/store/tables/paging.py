@@ -25,8 +25,7 @@ ENTRY_ORDERS: Final[dict[EntryOrder, tuple[tuple[str, ...], tuple[int, ...]]]] =
     "relevance": (("e.entry_id",), (-1,)),  # of the entries that are ranked
 }
 _ARTICLE: Final = RowCodec(
-    StoredArticle,
-    "article_hash first_seen link entry_uid feed_id title published_effective",
+    StoredArticle, "article_hash first_seen link entry_uid feed_id title published_effective"
 )
 article_of: Final = _ARTICLE.value  # of a row of ARTICLES after the number of its entry
 ARTICLES: Final = (
@@ -42,10 +41,7 @@ REVISIONS: Final = (
 
 
 def page_of(
-    rows: Sequence[Row],
-    limit: int,
-    value_of: Callable[[Row], T],
-    position_of: Callable[[Row], str],
+    rows: Sequence[Row], limit: int, value_of: Callable[[Row], T], position_of: Callable[[Row], str]
 ) -> Page[T]:
     """The page; one row more than asked for says that there is another."""
     shown = rows[:limit]

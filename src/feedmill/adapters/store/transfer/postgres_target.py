@@ -5,8 +5,6 @@ leaves whole batches behind, and the next one goes on after the last of them.
 """
 # Tested in tests/integration/adapters/store/transfer/
 
-# ruff: noqa: S608  # names come from the list beside; values are parameters
-
 from collections.abc import AsyncIterator, Sequence
 from secrets import token_hex
 from typing import Final, NamedTuple

@@ -6,8 +6,6 @@ that would be lost, and every read sees one state. The lock ends with the proces
 """
 # Tested in tests/integration/adapters/store/transfer/
 
-# ruff: noqa: S608  # names come from the schema and the list beside; values are parameters
-
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
@@ -21,12 +19,7 @@ from feedmill.adapters.store.migrate import applied_to, check_applied, read_migr
 from feedmill.adapters.store.sqlite.connection import is_busy, store_error
 from feedmill.adapters.store.tables.codec import Row
 from feedmill.adapters.store.transfer.tables import TABLES, Key, Table
-from feedmill.adapters.store.transfer.translate import (
-    FUNCTIONS,
-    Translation,
-    ordering,
-    size_of,
-)
+from feedmill.adapters.store.transfer.translate import FUNCTIONS, Translation, ordering, size_of
 from feedmill.errors import ConflictError, MigrationError, StoreError
 
 T = TypeVar("T")

@@ -5,8 +5,6 @@ there are: candidates are found by the index of their keys, the newest few of ea
 """
 # Tested in tests/contracts/store/test_clusters.py
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -83,8 +81,8 @@ _SKETCHES: Final = (
     " JOIN entries e ON e.entry_id = s.entry_id WHERE s.entry_id @in($1) AND e.first_seen >= $2"
 )
 _ADD_EDGE: Final = (
-    "INSERT INTO cluster_edges (entry_id, other_id, kind, score) VALUES ($1, $2, $3, $4)"
-    " ON CONFLICT (entry_id, other_id) DO UPDATE SET kind = excluded.kind, score = excluded.score"
+    f"{sql.insert_into('cluster_edges', ('entry_id', 'other_id', 'kind', 'score'))}"
+    f" ON CONFLICT (entry_id, other_id) DO UPDATE SET {sql.excluded(('kind', 'score'))}"
 )
 _SAVE_CLUSTER: Final = (
     "INSERT INTO clusters (cluster_no, representative_id, entries, updated_at) VALUES ($1, $2, $3, $4)"
@@ -165,24 +163,23 @@ def save_sketches(
 
 def repair_clusters(*, at: datetime, most: int, limit: int, events: ClusterEvents) -> Query[int]:
     """Cluster anew what lost entries to retention or to the end of a feed; how many clusters were looked at."""
-    found = yield from sql.rows(
+    names = yield from sql.column(
         "SELECT c.cluster_no FROM clusters c WHERE c.entries <> (SELECT count(*) FROM entries e"
         " WHERE e.cluster_no = c.cluster_no) ORDER BY c.cluster_no LIMIT $1",
         limit,
     )
-    if not found:
+    if not names:
         return 0
-    names = [one[0] for one in found]
-    rest = yield from sql.rows("SELECT entry_id FROM entries WHERE cluster_no @in($1)", names)
+    rest = yield from sql.column("SELECT entry_id FROM entries WHERE cluster_no @in($1)", names)
     batch = SketchBatch(cause=f"repair/{at.isoformat()}", at=at, since=at, max_entries=most)
-    changes = yield from _regroup({one[0] for one in rest}, batch)
+    changes = yield from _regroup(set(rest), batch)
     yield from sql.write(
         "DELETE FROM clusters WHERE cluster_no @in($1) AND NOT EXISTS"
         " (SELECT 1 FROM entries e WHERE e.cluster_no = clusters.cluster_no)",
         names,
     )
     yield from sql.append_events(events(changes), f"cluster/{batch.cause}")
-    return len(found)
+    return len(names)
 
 
 def clusters(
@@ -202,8 +199,9 @@ def clusters(
 
 def cluster(cluster_id: str) -> Query[Cluster | None]:
     """One cluster."""
-    found = yield from sql.row(f"{_CLUSTERS} WHERE c.cluster_no = $1", _number_of(cluster_id))
-    return None if found is None else _CLUSTER.value(found)
+    return sql.one_of(
+        _CLUSTER.value, f"{_CLUSTERS} WHERE c.cluster_no = $1", _number_of(cluster_id)
+    )
 
 
 def cluster_members(cluster_id: str) -> Query[tuple[ClusterMember, ...]]:
@@ -256,7 +254,7 @@ def _replace_sketches(batch: SketchBatch) -> Query[tuple[dict[int, Sketch], set[
     )
     numbers: dict[str, int] = dict(found)
     ids = list(numbers.values())
-    lost = yield from sql.rows(
+    lost = yield from sql.column(
         "SELECT entry_id FROM cluster_edges WHERE other_id @in($1)"
         " UNION SELECT other_id FROM cluster_edges WHERE entry_id @in($1)",
         ids,
@@ -278,7 +276,7 @@ def _replace_sketches(batch: SketchBatch) -> Query[tuple[dict[int, Sketch], set[
         [(entry_id, key) for entry_id, made in changed.items() for key in keys_of(made)],
     )
     gone = {numbers[uid] for uid in batch.gone if uid in numbers}
-    return changed, {one[0] for one in lost} | gone
+    return changed, {*lost, *gone}
 
 
 def _find_evidence(changed: dict[int, Sketch], since: int) -> Query[set[int]]:
@@ -289,8 +287,8 @@ def _find_evidence(changed: dict[int, Sketch], since: int) -> Query[set[int]]:
     candidates: dict[int, set[int]] = {}
     for entry_id, made in changed.items():
         keys = keys_of(made)
-        found = (yield from sql.rows(_candidates(len(keys)), *keys)) if keys else []
-        candidates[entry_id] = {one[0] for one in found} - {entry_id}
+        found = (yield from sql.column(_candidates(len(keys)), *keys)) if keys else []
+        candidates[entry_id] = {*found} - {entry_id}
     wanted = sorted(set(changed).union(*candidates.values()))
     known = {
         entry_id: (feed_no, _decode(b64decode(text)))
@@ -313,11 +311,11 @@ def _find_evidence(changed: dict[int, Sketch], since: int) -> Query[set[int]]:
                 pair = (max(entry_id, other_id), min(entry_id, other_id))
                 edges[pair] = (*pair, evidence.kind, evidence.score)
     for column, other in (("entry_id", "other_id"), ("other_id", "entry_id")):
-        lost = yield from sql.rows(
+        lost = yield from sql.column(
             f"DELETE FROM cluster_edges WHERE kind = 'link' AND {column} @in($1) RETURNING {other}",
             sorted(shared),
         )
-        shared |= {one[0] for one in lost}
+        shared.update(lost)
     yield from sql.write_many(_ADD_EDGE, list(edges.values()))
     return shared | {entry_id for pair in edges for entry_id in pair}
 

@@ -10,7 +10,7 @@ brought it. Both are followed, by index.
 from collections.abc import Sequence
 from typing import Final
 
-from feedmill.adapters.store.statements import Query, row, rows
+from feedmill.adapters.store.statements import Query, each_of, row, rows
 from feedmill.adapters.store.tables.contents.entry_codec import (
     FROM_ENTRIES,
     STORED_COLUMNS,
@@ -40,10 +40,11 @@ def duplicates(entry_uid: str) -> Query[tuple[StoredEntry, ...]]:
         _MOST,
     )
     ids = {one for pair in pointing for one in pair if one is not None} | set(roots)
-    whole = yield from rows(
-        f"{_SELECT} e.entry_id @in($1) ORDER BY e.entry_id", sorted(ids - {own})
+    return (
+        yield from each_of(
+            stored_of, f"{_SELECT} e.entry_id @in($1) ORDER BY e.entry_id", sorted(ids - {own})
+        )
     )
-    return tuple(stored_of(one) for one in whole)
 
 
 def count_duplicates(article_hashes: Sequence[str]) -> Query[dict[str, int]]:

@@ -5,15 +5,13 @@ are opaque to callers (`paging`).
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import json
 
-from feedmill.adapters.store.statements import Query, row, rows, title_search, value
+from feedmill.adapters.store.statements import Query, each_of, row, rows, title_search, value
 from feedmill.adapters.store.tables.codec import NEVER, Row, micros_or_none
 from feedmill.adapters.store.tables.contents.entry_codec import (
     FROM_ENTRIES,
@@ -66,11 +64,7 @@ SEARCH_SEC: Final = 10.0
 
 
 def entries(
-    where: EntryFilter,
-    *,
-    after: str | None = None,
-    before: str | None = None,
-    limit: int = 100,
+    where: EntryFilter, *, after: str | None = None, before: str | None = None, limit: int = 100
 ) -> Query[Page[StoredEntry]]:
     """Entries that match the filter, in its order; `before` reads the page in front of a cursor.
 
@@ -136,8 +130,7 @@ def entries_by_uid(entry_uids: Sequence[str]) -> Query[dict[str, StoredEntry]]:
 
 def revisions(entry_uid: str) -> Query[tuple[Revision, ...]]:
     """Earlier states of an entry, the oldest first."""
-    found = yield from rows(f"{REVISIONS} WHERE {_CURRENT_UID} ORDER BY r.number", entry_uid)
-    return tuple(revision_of(one) for one in found)
+    return each_of(revision_of, f"{REVISIONS} WHERE {_CURRENT_UID} ORDER BY r.number", entry_uid)
 
 
 def article_page(*, after: str | None = None, limit: int = 100) -> Query[Page[StoredArticle]]:

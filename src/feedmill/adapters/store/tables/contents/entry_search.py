@@ -5,8 +5,6 @@ themselves. So both databases find the same. Rows go with their entries.
 """
 # Tested in tests/contracts/store/test_search.py
 
-# ruff: noqa: S608  # names come from here; values are parameters
-
 from typing import Final
 
 from feedmill.adapters.store import statements as sql

@@ -6,8 +6,6 @@ what had come in when it began, and the next one is a pass over what has come in
 """
 # Tested in tests/contracts/store/test_exports.py
 
-# ruff: noqa: S608  # names come from the lists of fields; values are parameters
-
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final

@@ -4,8 +4,6 @@ The number of statements does not depend on how many there are.
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists below; values are parameters
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -13,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from feedmill.adapters.store.statements import Query, rows, write, write_many
-from feedmill.adapters.store.tables.codec import Row, json_text, micros
+from feedmill.adapters.store.tables.codec import Row, json_text
 from feedmill.adapters.store.tables.contents.entry_search import KEEP_FULL_TERMS
 from feedmill.model.identity import KnownEntry
 
@@ -143,7 +141,7 @@ def _join_revisions(folds: Sequence[tuple[Place, Place]], at: datetime) -> Query
         for gone, kept in folds
         if (fields := _differences(stored[gone.entry_id], stored[kept.entry_id]))
     ]
-    yield from write(_ADD_STATES, micros(at), json_text(changed))
+    yield from write(_ADD_STATES, at, json_text(changed))
     yield from write(_JOIN_REVISIONS, _pairs(folds))
     yield from write(_NUMBER_REVISIONS, [kept.entry_id for _, kept in folds])
 

@@ -1,19 +1,13 @@
 """Table `fulltexts`: the full text of an entry, or why there is none; one row per entry, deleted with it."""
 # Tested in tests/contracts/store/test_fulltexts.py
 
-# ruff: noqa: S608  # names come from the list below; values are parameters
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query, slots
-from feedmill.adapters.store.tables.codec import (
-    RowCodec,
-    blob_row,
-    instant_or_none,
-)
+from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.tables.codec import RowCodec, blob_row, instant_or_none
 from feedmill.adapters.store.tables.contents.entry_search import index_full_text
 from feedmill.adapters.store.tables.lanes import lane_key_of
 from feedmill.adapters.store.tables.paging import page_of
@@ -41,9 +35,8 @@ _SELECT: Final = (
     " JOIN feeds f ON f.feed_no = e.feed_no"
 )
 _SAVE: Final = (
-    f"INSERT INTO fulltexts ({', '.join(_COLUMNS)}) VALUES ({slots(len(_COLUMNS))})"
-    " ON CONFLICT (entry_id) DO UPDATE SET "
-    + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
+    f"{sql.insert_into('fulltexts', _COLUMNS)} ON CONFLICT (entry_id)"
+    f" DO UPDATE SET {sql.excluded(_COLUMNS[1:])}"
 )
 
 

@@ -6,8 +6,6 @@ never taken from under a row. What downloads have reserved counts as used while 
 """
 # Tested in tests/contracts/store/test_media.py
 
-# ruff: noqa: S608  # names come from the list below; values are parameters
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256 as new_sha256
@@ -16,12 +14,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query, slots
-from feedmill.adapters.store.tables.codec import (
-    Row,
-    RowCodec,
-    micros,
-)
+from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.tables.codec import Row, RowCodec
 from feedmill.adapters.store.tables.paging import newest_page
 from feedmill.adapters.store.tables.running.jobs import add_job, holds_job
 from feedmill.media.names import name_key
@@ -37,10 +31,7 @@ _CODEC: Final = RowCodec(
     " received_bytes ended_at final_url http_status media_type sha256 size_bytes path"
     " reason detail",
 )
-_WANTED: Final = RowCodec(
-    WantedFile,
-    "media_id url published_at type length integrity",
-)
+_WANTED: Final = RowCodec(WantedFile, "media_id url published_at type length integrity")
 _FILE: Final = RowCodec(MediaFile, "sha256 size_bytes newest_at")
 _OWN: Final = _CODEC.names("m.").removeprefix("m.entry_uid, m.feed_id, ")
 _SELECT: Final = (
@@ -81,13 +72,12 @@ def queue_media(wanted: Sequence[WantedFile], *, now: datetime) -> Query[int]:
             continue
         key = new_sha256(kept.url.encode("utf-8", "surrogatepass")).hexdigest()[:40]
         new = yield from sql.write(
-            f"INSERT INTO media ({', '.join(_NEW)}) VALUES ({slots(len(_NEW))})"
-            " ON CONFLICT DO NOTHING",
+            f"{sql.insert_into('media', _NEW)} ON CONFLICT DO NOTHING",
             *_WANTED.row(kept),
             entry_id,
             key,
             "queued",
-            micros(now),
+            now,
         )
         if new:
             queued[kept.media_id] = kept
@@ -99,8 +89,7 @@ def queue_media(wanted: Sequence[WantedFile], *, now: datetime) -> Query[int]:
 
 def media_item(media_id: str) -> Query[MediaItem | None]:
     """The file of that id."""
-    found = yield from sql.row(f"{_SELECT} WHERE m.media_id = $1", media_id)
-    return None if found is None else _item(found)
+    return sql.one_of(_item, f"{_SELECT} WHERE m.media_id = $1", media_id)
 
 
 def media_items(
@@ -141,13 +130,13 @@ def reserve_media(media_id: str, size_bytes: int, *, quota: int) -> Query[int]:
 
 def oldest_media(limit: int) -> Query[tuple[MediaFile, ...]]:
     """Contents that are kept, those whose newest entry is the oldest first."""
-    found = yield from sql.rows(
+    return sql.each_of(
+        _FILE.value,
         "SELECT c.sha256, c.size_bytes, max(m.published_at) AS newest FROM media_files c"
         " JOIN media m ON m.sha256 = c.sha256 AND m.state = 'stored' WHERE c.state = 'kept'"
         " GROUP BY c.sha256, c.size_bytes ORDER BY newest, c.sha256 LIMIT $1",
         limit,
     )
-    return tuple(map(_FILE.value, found))
 
 
 def prune_media(
@@ -161,18 +150,17 @@ def prune_media(
     yield from sql.lock(_LOCK)
     going = list(sha256s)
     if before is not None and going:
-        found = yield from sql.rows(
+        newer = yield from sql.column(
             "SELECT DISTINCT m.sha256 FROM media m WHERE m.sha256 @in($1) AND m.published_at >= $2",
             going,
-            micros(before),
+            before,
         )
-        newer = {one for (one,) in found}
         going = [one for one in going if one not in newer]
     return (
         yield from sql.write(
             "UPDATE media SET state = 'pruned', ended_at = $1, path = NULL, path_key = NULL"
             " WHERE state = 'stored' AND (sha256 @in($2) OR media_id @in($3))",
-            micros(now),
+            now,
             going,
             list(media_ids),
         )
@@ -201,7 +189,7 @@ def begin_media_file(sha256: str, size_bytes: int, *, now: datetime) -> Query[bo
         " WHERE media_files.state <> 'deleting'",
         sha256,
         size_bytes,
-        micros(now),
+        now,
     )
     state = yield from sql.value("SELECT state FROM media_files WHERE sha256 = $1", sha256)
     return bool(state != "deleting")
@@ -220,7 +208,7 @@ def save_media(
     kept = yield from sql.storable(item)
     path = yield from _free_name(kept.media_id, names)
     written = yield from sql.write(
-        f"UPDATE media SET {', '.join(f'{name} = ${at}' for at, name in enumerate(_RESULT, 2))},"
+        f"UPDATE media SET {sql.assigned(_RESULT, 2)},"
         f" path = ${len(_RESULT) + 2}, path_key = ${len(_RESULT) + 3}, reserved_bytes = 0"
         " WHERE media_id = $1",
         kept.media_id,
@@ -254,7 +242,7 @@ def retry_media(media_id: str, *, now: datetime) -> Query[bool]:
         "UPDATE media SET state = 'queued', queued_at = $2, ended_at = NULL, reason = NULL,"
         " detail = '', received_bytes = 0 WHERE media_id = $1 AND state IN ('failed', 'pruned')",
         media_id,
-        micros(now),
+        now,
     )
     item = yield from media_item(media_id)
     if item is None or (not written and item.state != "queued"):
@@ -269,10 +257,9 @@ def release_media_files(*, before: datetime) -> Query[tuple[str, ...]]:
     yield from sql.write(
         f"UPDATE media_files SET state = 'deleting' WHERE {_UNUSED}"
         " AND (state = 'kept' OR (state = 'coming' AND changed_at < $1))",
-        micros(before),
+        before,
     )
-    found = yield from sql.rows("SELECT sha256 FROM media_files WHERE state = 'deleting'")
-    return tuple(one for (one,) in found)
+    return tuple((yield from sql.column("SELECT sha256 FROM media_files WHERE state = 'deleting'")))
 
 
 def forget_media_files(sha256s: Sequence[str]) -> Query[None]:
@@ -284,13 +271,13 @@ def forget_media_files(sha256s: Sequence[str]) -> Query[None]:
 
 def media_files(*, after: str = "", limit: int = 1000) -> Query[tuple[MediaFile, ...]]:
     """Contents that are kept, by digest."""
-    found = yield from sql.rows(
+    return sql.each_of(
+        _FILE.value,
         "SELECT sha256, size_bytes, NULL FROM media_files WHERE state = 'kept' AND sha256 > $1"
         " ORDER BY sha256 LIMIT $2",
         after,
         limit,
     )
-    return tuple(map(_FILE.value, found))
 
 
 def media_links() -> Query[Mapping[str, str]]:
@@ -308,17 +295,15 @@ def fail_media_without_job(*, now: datetime) -> Query[int]:
             "UPDATE media AS m SET state = 'failed', reason = 'unreachable', ended_at = $1,"
             " detail = 'its job has ended: feedmill jobs --kind media', reserved_bytes = 0"
             f" WHERE m.state = 'queued' AND NOT {_LIVE_JOB}",
-            micros(now),
+            now,
         )
     )
 
 
 def media_downloads() -> Query[frozenset[str]]:
     """Ids of files that wait for their download, or are under way."""
-    found = yield from sql.rows(
-        f"SELECT m.media_id FROM media m WHERE m.state = 'queued' AND {_LIVE_JOB}"
-    )
-    return frozenset(one for (one,) in found)
+    waiting = f"SELECT m.media_id FROM media m WHERE m.state = 'queued' AND {_LIVE_JOB}"
+    return frozenset((yield from sql.column(waiting)))
 
 
 def _free_name(media_id: str, names: Sequence[str]) -> Query[str | None]:

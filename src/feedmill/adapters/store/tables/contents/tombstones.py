@@ -1,13 +1,11 @@
 """Table `tombstones`: what is left of deleted entries, and when that and earlier texts may go too."""
 # Tested in tests/contracts/store/test_purge_cuts.py
 
-# ruff: noqa: S608  # the condition below; values are parameters
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.statements import Query, append_events, rows, write
+from feedmill.adapters.store.statements import Query, append_events, column, rows, write
 from feedmill.adapters.store.tables.codec import micros
 from feedmill.model.event import NewEvent
 
@@ -20,25 +18,27 @@ QUOTA_OF_FEED: Final = (
 
 def old_revisions(before: datetime, after: int, limit: int) -> Query[list[int]]:
     """Entries with texts that were replaced before, from the one after a number on."""
-    return _entry_ids(
+    return column(
         "SELECT DISTINCT entry_id FROM entry_revisions WHERE entry_id > $1 AND replaced_at < $2"
         " ORDER BY entry_id LIMIT $3",
-        *(after, micros(before), limit),
+        *(after, before, limit),
+        timeout_sec=_LOOK_SEC,
     )
 
 
 def delete_revisions(entry_ids: Sequence[int], before: datetime) -> Query[int]:
     """Delete texts of these entries that were replaced before; how many."""
     statement = "DELETE FROM entry_revisions WHERE entry_id @in($1) AND replaced_at < $2"
-    return (yield from write(statement, list(entry_ids), micros(before)))
+    return (yield from write(statement, list(entry_ids), before))
 
 
 def old_tombstones(before: datetime, after: int, limit: int) -> Query[list[int]]:
     """Deleted entries that were last seen before, from the one after a number on."""
-    return _entry_ids(
+    return column(
         "SELECT entry_id FROM tombstones WHERE entry_id > $1 AND last_seen < $2"
         " ORDER BY entry_id LIMIT $3",
-        *(after, micros(before), limit),
+        *(after, before, limit),
+        timeout_sec=_LOOK_SEC,
     )
 
 
@@ -56,18 +56,19 @@ def feeds_over_identities(most: int) -> Query[tuple[tuple[str, int], ...]]:
 
 def oldest_tombstones(feed_id: str, limit: int) -> Query[list[int]]:
     """The deleted entries of a feed that were last seen the longest ago."""
-    return _entry_ids(
+    return column(
         "SELECT entry_id FROM tombstones WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $1)"
         " ORDER BY last_seen, entry_id LIMIT $2",
         *(feed_id, limit),
+        timeout_sec=_LOOK_SEC,
     )
 
 
 def forget_tombstones(entry_ids: Sequence[int]) -> Query[int]:
     """Forget deleted entries with all their identities; how many. One that came back meanwhile stays."""
-    ids = list(entry_ids)
-    gone = yield from rows("SELECT entry_id FROM tombstones WHERE entry_id @in($1)", ids)
-    ids = [entry_id for (entry_id,) in gone]
+    ids = yield from column(
+        "SELECT entry_id FROM tombstones WHERE entry_id @in($1)", list(entry_ids)
+    )
     for table in ("entry_identities", "articles", "entry_aliases", "tombstones"):
         yield from write(f"DELETE FROM {table} WHERE entry_id @in($1)", ids)
     return len(ids)
@@ -77,8 +78,3 @@ def tell_quota(event: NewEvent) -> Query[None]:
     """Write to the log what a quota has deleted."""
     reason, at = event.data["reason"], micros(event.occurred_at)
     yield from append_events((event,), f"feed/{event.feed_id}/quota/{reason}/{at}")
-
-
-def _entry_ids(statement: str, *arguments: object) -> Query[list[int]]:
-    found = yield from rows(statement, *arguments, timeout_sec=_LOOK_SEC)
-    return [entry_id for (entry_id,) in found]

@@ -1,13 +1,12 @@
 """Table `blobs`, the index of the raw store: where each body lies, which ones retention may delete, and whose they are (`store_identity`, D36)."""
 # Tested in tests/unit/adapters/store/test_blobs.py
 
-# ruff: noqa: S608  # names come from the list below; values are parameters
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.statements import Query, lock, row, rows, write, write_many
+from feedmill.adapters.store import statements as sql
+from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import blob_of, blob_row, micros
 from feedmill.adapters.store.tables.contents.tombstones import QUOTA_OF_FEED
 from feedmill.model.feed import BlobRef
@@ -92,49 +91,49 @@ SELECT c.sha, c.previous FROM chained c CROSS JOIN blobs b
 
 def blob(sha256: str) -> Query[BlobRef | None]:
     """Where a body lies."""
-    found = yield from row(f"SELECT {_COLUMNS} FROM blobs WHERE sha256 = $1", sha256)
-    return None if found is None else blob_of(found)
+    return sql.one_of(blob_of, f"SELECT {_COLUMNS} FROM blobs WHERE sha256 = $1", sha256)
 
 
 def blobs(*, segment: str | None = None) -> Query[tuple[BlobRef, ...]]:
     """Where all bodies lie, or those of one segment, in the order of the bytes."""
-    found = yield from rows(
+    return sql.each_of(
+        blob_of,
         f"SELECT {_COLUMNS} FROM blobs {'' if segment is None else 'WHERE segment = $1'}"
         ' ORDER BY segment, "offset"',
         *(() if segment is None else (segment,)),
     )
-    return tuple(blob_of(one) for one in found)
 
 
 def known_blobs(sha256s: Sequence[str]) -> Query[dict[str, str]]:
     """Those of the hashes that the index knows, with the segment that it points into."""
-    found = yield from rows("SELECT sha256, segment FROM blobs WHERE sha256 @in($1)", list(sha256s))
+    found = yield from sql.rows(
+        "SELECT sha256, segment FROM blobs WHERE sha256 @in($1)", list(sha256s)
+    )
     return dict(found)
 
 
 def segments_in_use() -> Query[frozenset[str]]:
     """The segments that the index points into."""
-    found = yield from rows("SELECT DISTINCT segment FROM blobs", timeout_sec=_LOOK_SEC)
-    return frozenset(segment for (segment,) in found)
+    statement = "SELECT DISTINCT segment FROM blobs"
+    return frozenset((yield from sql.column(statement, timeout_sec=_LOOK_SEC)))
 
 
 def released_segments() -> Query[frozenset[str]]:
     """The segments from which this store has removed pointers."""
-    found = yield from rows("SELECT segment FROM released_segments")
-    return frozenset(segment for (segment,) in found)
+    return frozenset((yield from sql.column("SELECT segment FROM released_segments")))
 
 
 def forget_released(segments: Sequence[str]) -> Query[None]:
     """Forget segments that were swept."""
-    yield from write("DELETE FROM released_segments WHERE segment @in($1)", list(segments))
+    yield from sql.write("DELETE FROM released_segments WHERE segment @in($1)", list(segments))
 
 
 def adopt_blobs(refs: Sequence[BlobRef], *, now: datetime) -> Query[int]:
     """Index bodies that were found in the raw store; the number that the index did not know."""
     found = yield from known_blobs([ref.sha256 for ref in refs])
     new = [ref for ref in sorted(refs, key=lambda ref: ref.sha256) if ref.sha256 not in found]
-    yield from write_many(INSERT, [blob_row(ref) for ref in new])
-    yield from write_many(
+    yield from sql.write_many(INSERT, [blob_row(ref) for ref in new])
+    yield from sql.write_many(
         "INSERT INTO adopted_blobs (sha256, adopted_at) VALUES ($1, $2)"
         " ON CONFLICT (sha256) DO UPDATE SET adopted_at = excluded.adopted_at",
         [(ref.sha256, micros(now)) for ref in new],
@@ -144,8 +143,8 @@ def adopt_blobs(refs: Sequence[BlobRef], *, now: datetime) -> Query[int]:
 
 def move_blobs(refs: Sequence[BlobRef]) -> Query[None]:
     """Store the new places of bodies; one that was deleted meanwhile stays deleted."""
-    yield from write(_RELEASE, [ref.sha256 for ref in refs])
-    yield from write_many(
+    yield from sql.write(_RELEASE, [ref.sha256 for ref in refs])
+    yield from sql.write_many(
         'UPDATE blobs SET segment = $2, "offset" = $3, length = $4, coding = $5, raw_length = $6,'
         " prefix_sha256 = $7 WHERE sha256 = $1",
         [blob_row(ref) for ref in sorted(refs, key=lambda ref: ref.sha256)],
@@ -156,24 +155,24 @@ def expired_blobs(
     *, keep_last: int, before: datetime, keep_samples: int = 0
 ) -> Query[tuple[str, ...]]:
     """The hashes of bodies that no feed needs any more (D13)."""
-    found = yield from rows(_SPENT, keep_last, micros(before), keep_samples, timeout_sec=_LOOK_SEC)
-    return tuple(sha256 for (sha256,) in found)
+    asked = (keep_last, before, keep_samples)
+    return tuple((yield from sql.column(_SPENT, *asked, timeout_sec=_LOOK_SEC)))
 
 
 def blobs_over_quota(most_bytes: int) -> Query[tuple[tuple[str, str, int], ...]]:
     """Feed, hash and length of the documents that no longer fit into the quota of their feed."""
-    found = yield from rows(_OVER_QUOTA, float(most_bytes), timeout_sec=_LOOK_SEC)
+    found = yield from sql.rows(_OVER_QUOTA, float(most_bytes), timeout_sec=_LOOK_SEC)
     return tuple((feed_id, sha256, length) for feed_id, sha256, length in found)
 
 
 def blob_chains(segments: Sequence[str]) -> Query[tuple[tuple[BlobRef, str | None], ...]]:
     """The bodies of these segments per feed, oldest first, each with the one before it."""
     names = list(segments)
-    found = yield from rows(
+    found = yield from sql.rows(
         f"SELECT {_COLUMNS} FROM blobs WHERE segment @in($1)", names, timeout_sec=_LOOK_SEC
     )
     bodies = {one[0]: blob_of(one) for one in found}
-    chained = yield from rows(_CHAINS, names, timeout_sec=_LOOK_SEC)
+    chained = yield from sql.rows(_CHAINS, names, timeout_sec=_LOOK_SEC)
     # A body that several feeds served stands in the chain of the first of them.
     before: dict[str, str | None] = dict(reversed(chained))
     alone = [sha256 for sha256 in bodies if sha256 not in before]
@@ -183,9 +182,9 @@ def blob_chains(segments: Sequence[str]) -> Query[tuple[tuple[BlobRef, str | Non
 
 def delete_blobs(sha256s: Sequence[str]) -> Query[None]:
     """Delete bodies from the index."""
-    yield from write(_RELEASE, list(sha256s))
-    yield from write(_FORGET_ADOPTED, list(sha256s))
-    yield from write("DELETE FROM blobs WHERE sha256 @in($1)", list(sha256s))
+    yield from sql.write(_RELEASE, list(sha256s))
+    yield from sql.write(_FORGET_ADOPTED, list(sha256s))
+    yield from sql.write("DELETE FROM blobs WHERE sha256 @in($1)", list(sha256s))
 
 
 def forget_unneeded_blobs(sha256s: Sequence[str]) -> Query[None]:
@@ -194,12 +193,12 @@ def forget_unneeded_blobs(sha256s: Sequence[str]) -> Query[None]:
     Another process may have read one meanwhile. A transaction that is about to point at a body holds
     its row (`INSERT`): it is waited for, and the feeds are read only then.
     """
-    yield from lock(
+    yield from sql.lock(
         "SELECT 1 FROM blobs WHERE sha256 @in($1) ORDER BY sha256 FOR UPDATE", list(sha256s)
     )
-    yield from write(_RELEASE, list(sha256s))
-    yield from write(_FORGET_ADOPTED, list(sha256s))
-    yield from write(
+    yield from sql.write(_RELEASE, list(sha256s))
+    yield from sql.write(_FORGET_ADOPTED, list(sha256s))
+    yield from sql.write(
         "DELETE FROM blobs WHERE sha256 @in($1)"
         " AND NOT EXISTS (SELECT 1 FROM feeds f WHERE f.body_sha256 = blobs.sha256)"
         " AND NOT EXISTS (SELECT 1 FROM held_entries h"
@@ -210,7 +209,7 @@ def forget_unneeded_blobs(sha256s: Sequence[str]) -> Query[None]:
 
 def store_identity() -> Query[StoreIdentity | None]:
     """The id of this store; None before the first time that it was asked for."""
-    found = yield from row(
+    found = yield from sql.row(
         "SELECT id, raw_place, EXISTS (SELECT 1 FROM blobs) FROM store_identity WHERE one = 1"
     )
     if found is None:
@@ -221,11 +220,11 @@ def store_identity() -> Query[StoreIdentity | None]:
 
 def save_identity(store_id: str) -> Query[None]:
     """Store the id, unless another process has stored one."""
-    yield from write(
+    yield from sql.write(
         "INSERT INTO store_identity (one, id) VALUES (1, $1) ON CONFLICT DO NOTHING", store_id
     )
 
 
 def confirm_raw_place(place: str) -> Query[None]:
     """Store that the raw store at `place` carries the id of this store."""
-    yield from write("UPDATE store_identity SET raw_place = $1", place)
+    yield from sql.write("UPDATE store_identity SET raw_place = $1", place)

@@ -7,8 +7,6 @@ the first one to lock the lanes does the work, the others find it done.
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists beside; values are parameters
-
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -57,7 +55,7 @@ _LANES_BACK: Final = (
 
 def is_ahead(now: datetime) -> Query[bool]:
     """Whether a feed was fetched later than now; for a reader, because it looks at all of them."""
-    found = yield from value("SELECT 1 FROM feeds WHERE last_fetch_at > $1 LIMIT 1", micros(now))
+    found = yield from value("SELECT 1 FROM feeds WHERE last_fetch_at > $1 LIMIT 1", now)
     return found is not None
 
 

@@ -1,8 +1,6 @@
 """Consistency checks: invariants that no constraint of the schema enforces; and how many rows there are."""
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the list below
-
 from collections.abc import Mapping
 from typing import Final
 

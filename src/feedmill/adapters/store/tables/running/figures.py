@@ -7,8 +7,6 @@ until housekeeping adds them up, first by the hour and later by the day.
 """
 # Tested in tests/contracts/store/test_figures.py
 
-# ruff: noqa: S608  # names come from the lists below; values are parameters
-
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -16,7 +14,8 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import astuple
 
-from feedmill.adapters.store.statements import Query, row, rows, slots, value, write, write_many
+from feedmill.adapters.store import statements as sql
+from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import Row, RowCodec, instant, json_text, micros
 from feedmill.adapters.store.tables.subscriptions.feed_lists import CIRCUIT_OPEN, LATE
 from feedmill.fetch.figures import poll_values, sum_totals, sum_values
@@ -122,7 +121,7 @@ def failure_row(day: int, feed_no: int, fetch: FetchRecord) -> Row:
 
 TOTALS_COLUMNS: Final = ("start", "span_sec", "writer", "totals")
 SAVE_TOTALS: Final = (
-    f"INSERT INTO poll_totals ({', '.join(TOTALS_COLUMNS)}) VALUES ({slots(4)})"
+    f"{sql.insert_into('poll_totals', TOTALS_COLUMNS)}"
     " ON CONFLICT (start, span_sec, writer) DO UPDATE SET totals = excluded.totals"
 )
 
@@ -132,7 +131,7 @@ SAVE_TOTALS: Final = (
 
 def feed_days(feed_id: str, *, since: datetime, until: datetime) -> Query[tuple[FiguresAt, ...]]:
     """The figures of a feed by the day, the oldest first."""
-    found = yield from rows(
+    found = yield from sql.rows(
         f"SELECT day, {', '.join(COLUMNS)} FROM feed_figures WHERE feed_no = {_FEED_NO}"
         " AND day >= $2 AND day < $3 ORDER BY day",
         feed_id,
@@ -157,14 +156,14 @@ _POLL: Final = RowCodec(
 
 def feed_hours(feed_id: str, *, since: datetime, until: datetime) -> Query[tuple[FiguresAt, ...]]:
     """The figures of a feed by the hour, read from its fetches, the oldest first."""
-    found = yield from rows(
+    found = yield from sql.rows(
         f"SELECT {_POLL.names()} FROM fetches WHERE feed_no = {_FEED_NO} AND decision IS NOT NULL"
         " AND scheduled_at >= $2 AND scheduled_at < $4 AND fetched_at >= $3 AND fetched_at < $4"
         " ORDER BY scheduled_at",
         feed_id,
-        micros(since - _DAY),  # a poll may be late; the index is by schedule
-        micros(since),
-        micros(until),
+        since - _DAY,  # a poll may be late; the index is by schedule
+        since,
+        until,
     )
     hours: dict[datetime, list[Sequence[Any]]] = {}
     for one in found:
@@ -179,7 +178,7 @@ def feed_failures(
     feed_id: str, *, since: datetime, until: datetime
 ) -> Query[tuple[FailureCount, ...]]:
     """How polls of a feed failed, by outcome and status, the most frequent first."""
-    found = yield from rows(
+    found = yield from sql.rows(
         "SELECT outcome, status, CAST(sum(polls) AS bigint) FROM feed_failures"
         f" WHERE feed_no = {_FEED_NO} AND day >= $2 AND day <= $3"
         " GROUP BY outcome, status ORDER BY 3 DESC, outcome, status",
@@ -197,7 +196,7 @@ def host_failures(
     *, since: datetime, until: datetime, limit: int = 20
 ) -> Query[tuple[FailureCount, ...]]:
     """How polls failed, by host, outcome and status, the most frequent first."""
-    found = yield from rows(
+    found = yield from sql.rows(
         "SELECT l.lane_key, x.outcome, x.status, CAST(sum(x.polls) AS bigint),"
         " count(DISTINCT x.feed_no) FROM feed_failures x"
         " JOIN feed_sched s ON s.feed_no = x.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
@@ -221,10 +220,10 @@ def host_failures(
 
 def poll_totals(*, since: datetime, until: datetime) -> Query[tuple[TotalsAt, ...]]:
     """The totals of all feeds by the hour, or by the day where hours are not kept any more."""
-    found = yield from rows(
+    found = yield from sql.rows(
         "SELECT start, totals FROM poll_totals WHERE start >= $1 AND start < $2 ORDER BY start",
-        micros(since),
-        micros(until),
+        since,
+        until,
     )
     return tuple(
         TotalsAt(start=instant(start), totals=totals)
@@ -252,7 +251,7 @@ def top_feeds(
     """The feeds with the most of something in whole days, the first first; none that has nothing of it."""
     rank, counts = _RANKS[by]
     days = (day_of(since), day_of(until))
-    ranked = yield from rows(
+    ranked = yield from sql.rows(
         f"SELECT feed_no, CAST({rank} AS double precision) AS rank FROM feed_figures"
         f" WHERE day >= $1 AND day <= $2 AND {counts} GROUP BY feed_no"
         " ORDER BY 2 DESC, feed_no LIMIT $3",
@@ -260,7 +259,7 @@ def top_feeds(
         limit,
     )
     numbers = [feed_no for feed_no, _ in ranked]
-    known = yield from rows(
+    known = yield from sql.rows(
         "SELECT f.feed_no, f.id, f.url, f.title, l.lane_key FROM feeds f"
         " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
         " WHERE f.feed_no @in($1)",
@@ -285,13 +284,13 @@ def top_feeds(
 def _values_of(feed_nos: list[int], days: tuple[int, int]) -> Query[dict[int, list[Row]]]:
     """The figures of some feeds by the day, the latest last."""
     found: dict[int, list[Row]] = {feed_no: [] for feed_no in feed_nos}
-    earlier = yield from rows(
+    earlier = yield from sql.rows(
         f"SELECT feed_no, {', '.join(COLUMNS)} FROM feed_days"
         " WHERE feed_no @in($1) AND day >= $2 AND day <= $3 ORDER BY day",
         feed_nos,
         *days,
     )
-    present = yield from rows(
+    present = yield from sql.rows(
         f"SELECT feed_no, {', '.join(f'today_{name}' for name in COLUMNS)} FROM feed_sched"
         " WHERE feed_no @in($1) AND today >= $2 AND today <= $3",
         feed_nos,
@@ -309,7 +308,7 @@ def feed_counts(now: datetime) -> Query[FeedCounts]:
         for one in ("active", "backing-off", "suspect", "gone")
     )
     late = LATE.format("$1")
-    found = yield from row(
+    found = yield from sql.row(
         f"SELECT count(*), count(CASE WHEN f.paused <> 0 THEN 1 END), {healths},"
         " count(CASE WHEN f.last_fetch_at IS NULL THEN 1 END),"
         " count(CASE WHEN s.paused = 0 AND s.next_run_at <= $1 THEN 1 END),"
@@ -319,7 +318,7 @@ def feed_counts(now: datetime) -> Query[FeedCounts]:
         f" count(CASE WHEN {CIRCUIT_OPEN} THEN 1 END)"
         " FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
         " JOIN lanes l ON l.lane_id = s.lane_id",
-        micros(now),
+        now,
     )
     return FeedCounts(**dict(zip(FeedCounts.__struct_fields__, found or (), strict=True)))
 
@@ -327,7 +326,7 @@ def feed_counts(now: datetime) -> Query[FeedCounts]:
 def budget_counts(day: datetime, *, target: float) -> Query[BudgetCounts]:
     """Polls of one day that count for the error budget, and feeds that used up more than `target`."""
     counted = "polls - failed_theirs - failed_host"
-    found = yield from row(
+    found = yield from sql.row(
         f"SELECT count(*), count(CASE WHEN failed_ours > $2 * ({counted}) THEN 1 END),"
         f" CAST(coalesce(sum({counted}), 0) AS bigint),"
         " CAST(coalesce(sum(failed_ours), 0) AS bigint) FROM feed_figures WHERE day = $1",
@@ -344,7 +343,7 @@ def freshness(
 
     A feed that was never polled waits for the initial interval.
     """
-    found = yield from row(
+    found = yield from sql.row(
         "SELECT count(*), count(CASE WHEN (s.today = $1 AND s.today_late > 0)"
         " OR s.next_run_at + coalesce(s.today_interval_sec, $3) * 1000000 < $2"
         " OR s.feed_no IN (SELECT d.feed_no FROM feed_days d WHERE d.day = $1 AND d.late > 0)"
@@ -358,7 +357,7 @@ def freshness(
 
 def store_sizes() -> Query[StoreSizes]:
     """Bytes of the database and of the raw documents."""
-    found = yield from row(
+    found = yield from sql.row(
         "SELECT @database_bytes, CAST(coalesce(sum(length), 0) AS bigint), count(*) FROM blobs"
     )
     return StoreSizes(**dict(zip(StoreSizes.__struct_fields__, found or (), strict=True)))
@@ -372,40 +371,40 @@ def compact_figures(*, now: datetime, hours_until: datetime, days_until: datetim
 
     An hour is left alone while processes may still add to it. How many rows went.
     """
-    gone = yield from write("DELETE FROM feed_days WHERE day < $1", day_of(days_until))
-    gone += yield from write("DELETE FROM feed_failures WHERE day < $1", day_of(days_until))
-    gone += yield from write("DELETE FROM poll_totals WHERE start < $1", micros(days_until))
+    gone = yield from sql.write("DELETE FROM feed_days WHERE day < $1", day_of(days_until))
+    gone += yield from sql.write("DELETE FROM feed_failures WHERE day < $1", day_of(days_until))
+    gone += yield from sql.write("DELETE FROM poll_totals WHERE start < $1", days_until)
     settled = micros(hour_of(now) - _HOUR)
-    several = yield from rows(
+    several = yield from sql.column(
         "SELECT start FROM poll_totals WHERE span_sec = $1 AND start < $2"
         " GROUP BY start HAVING count(*) > 1",
         HOUR_SEC,
         settled,
     )
-    for (start,) in several:
+    for start in several:
         gone += yield from _add_up(start, start + HOUR_SEC * _MICROS, HOUR_SEC)
     old = micros(day_start(day_of(hours_until)))
-    days = yield from rows(
+    days = yield from sql.column(
         f"SELECT DISTINCT start - start % {DAY_SEC * _MICROS} FROM poll_totals"
         " WHERE span_sec = $1 AND start < $2",
         HOUR_SEC,
         min(old, settled),
     )
-    for (start,) in days:
+    for start in days:
         gone += yield from _add_up(start, start + DAY_SEC * _MICROS, DAY_SEC)
     return gone
 
 
 def _add_up(start: int, until: int, span_sec: int) -> Query[int]:
     """Replace the rows from `start` on by one; how many rows fewer that is."""
-    found = yield from rows(
+    found = yield from sql.rows(
         "SELECT start, totals FROM poll_totals WHERE start >= $1 AND start < $2 @lock(FOR UPDATE)",
         start,
         until,
     )
     totals = sum_totals(_totals(text) for _, text in found)
-    yield from write("DELETE FROM poll_totals WHERE start >= $1 AND start < $2", start, until)
-    yield from write(SAVE_TOTALS, start, span_sec, COMPACTED, json_text(totals))
+    yield from sql.write("DELETE FROM poll_totals WHERE start >= $1 AND start < $2", start, until)
+    yield from sql.write(SAVE_TOTALS, start, span_sec, COMPACTED, json_text(totals))
     return len(found) - 1
 
 
@@ -414,12 +413,12 @@ def merge_figures(loser: int, winner: int) -> Query[None]:
 
     What is of the winner's present day joins it there, so that a feed has one row for each day.
     """
-    kept = yield from rows(
+    kept = yield from sql.rows(
         f"SELECT day, {', '.join(COLUMNS)} FROM feed_figures WHERE feed_no = $1", loser
     )
-    today = yield from value("SELECT today FROM feed_sched WHERE feed_no = $1", winner)
+    today = yield from sql.value("SELECT today FROM feed_sched WHERE feed_no = $1", winner)
     places = {name: f"${number}" for number, name in enumerate(COLUMNS, start=2)}
-    yield from write_many(
+    yield from sql.write_many(
         f"UPDATE feed_sched SET {assignments(places.__getitem__, greatest='@greatest')}"
         " WHERE feed_no = $1",
         [(winner, *values) for day, *values in kept if day == today],
@@ -427,20 +426,19 @@ def merge_figures(loser: int, winner: int) -> Query[None]:
     more = assignments(
         lambda name: f"excluded.{name}", greatest="@greatest", own="", row="feed_days."
     )
-    yield from write_many(
-        f"INSERT INTO feed_days (feed_no, day, {', '.join(COLUMNS)}) VALUES ({slots(len(COLUMNS) + 2)})"
+    yield from sql.write_many(
+        f"{sql.insert_into('feed_days', ('feed_no', 'day', *COLUMNS))}"
         f" ON CONFLICT (day, feed_no) DO UPDATE SET {more}",
         [(winner, *one) for one in kept if one[0] != today],
     )
-    failed = yield from rows(
+    failed = yield from sql.rows(
         "SELECT day, outcome, status, polls FROM feed_failures WHERE feed_no = $1", loser
     )
-    yield from write_many(
-        count_failures(f"VALUES ({slots(5)})"),
-        [(day, winner, *rest) for day, *rest in failed],
+    yield from sql.write_many(
+        count_failures(f"VALUES ({sql.slots(5)})"), [(day, winner, *rest) for day, *rest in failed]
     )
-    yield from write("DELETE FROM feed_failures WHERE feed_no = $1", loser)
-    yield from write("DELETE FROM feed_days WHERE feed_no = $1", loser)
+    yield from sql.write("DELETE FROM feed_failures WHERE feed_no = $1", loser)
+    yield from sql.write("DELETE FROM feed_days WHERE feed_no = $1", loser)
 
 
 def _summed(found: Iterable[tuple[int, str]]) -> list[tuple[int, Totals]]:

@@ -7,15 +7,13 @@ Rows that another process holds locked are passed over, so claims wait for nothi
 """
 # Tested in tests/contracts/store/test_jobs.py
 
-# ruff: noqa: S608  # names come from the lists below; values are parameters
-
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query, slots
+from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import (
     PACE_COLUMNS,
     Row,
@@ -51,14 +49,11 @@ _NEW: Final = (
     "kind", "key", "state", "created_at", "updated_at", "not_before", "priority", "url", "host",
     "feed_id", "payload", "keep",
 )  # fmt: skip
-_INSERT: Final = (
-    f"INSERT INTO jobs ({', '.join(_NEW)}) VALUES ({slots(len(_NEW))}) ON CONFLICT (kind, key) DO "
-)
+_INSERT: Final = f"{sql.insert_into('jobs', _NEW)} ON CONFLICT (kind, key) DO "
 # A job that is queued or runs stays as it is.
 _RESTART: Final = (
-    "UPDATE SET state = 'queued', "
-    + ", ".join(f"{name} = excluded.{name}" for name in _NEW if name not in {"state", "created_at"})
-    + ", cursor = '{}', progress = '{}', attempts = 0, last_error = '', ended_at = NULL"
+    f"UPDATE SET state = 'queued', {sql.excluded([one for one in _NEW if one not in ('state', 'created_at')])},"
+    " cursor = '{}', progress = '{}', attempts = 0, last_error = '', ended_at = NULL"
     " WHERE jobs.state IN ('done', 'failed', 'cancelled')"
 )
 _COME_FORWARD: Final = (
@@ -172,14 +167,12 @@ def add_job(new: NewJob, *, now: datetime, restart: bool = False) -> Query[tuple
 
 def job(job_id: int) -> Query[Job | None]:
     """The job of that number."""
-    found = yield from sql.row(f"{_SELECT} WHERE j.job_id = $1", job_id)
-    return None if found is None else _JOB.value(found)
+    return sql.one_of(_JOB.value, f"{_SELECT} WHERE j.job_id = $1", job_id)
 
 
 def find_job(kind: str, key: str) -> Query[Job | None]:
     """The job of that kind and key."""
-    found = yield from sql.row(f"{_SELECT} WHERE j.kind = $1 AND j.key = $2", kind, key)
-    return None if found is None else _JOB.value(found)
+    return sql.one_of(_JOB.value, f"{_SELECT} WHERE j.kind = $1 AND j.key = $2", kind, key)
 
 
 def jobs(where: JobFilter, *, after: str | None = None, limit: int = 100) -> Query[Page[Job]]:
@@ -199,12 +192,7 @@ def job_counts() -> Query[tuple[JobCount, ...]]:
 
 
 def claim_jobs(
-    owner: str,
-    limits: Sequence[JobLimit],
-    *,
-    now: datetime,
-    until: datetime,
-    max_jobs: int,
+    owner: str, limits: Sequence[JobLimit], *, now: datetime, until: datetime, max_jobs: int
 ) -> Query[tuple[JobClaim, ...]]:
     """Lease due jobs, at most one per lane; their lanes are leased with them."""
     by_kind = {one.kind: one for one in limits}
@@ -256,36 +244,38 @@ def renew_job(claim: JobClaim, *, owner: str, until: datetime) -> Query[bool]:
     """Hold the job and its lane longer; False when either was lost or the job was cancelled."""
     if claim.lane is not None and not (yield from renew(claim.lane, owner=owner, until=until)):
         return False
-    held = yield from sql.write(
-        f"UPDATE jobs SET lease_until = $3 WHERE {_HELD} AND owner = $4",
-        claim.job.id,
-        claim.job.epoch,
-        micros(until),
-        owner,
+    return (
+        yield from sql.write_one(
+            f"UPDATE jobs SET lease_until = $3 WHERE {_HELD} AND owner = $4",
+            claim.job.id,
+            claim.job.epoch,
+            until,
+            owner,
+        )
     )
-    return held == 1
 
 
 def settle_job(done: JobSettlement) -> Query[bool]:
     """Store what became of a job; False when it was cancelled or its lease was lost."""
     kept = yield from sql.storable(done)
     ended = micros(done.at) if done.state != "queued" else None
-    written = yield from sql.write(
-        "UPDATE jobs SET state = $3, not_before = $4, attempts = $5, cursor = coalesce($6, cursor),"
-        " progress = coalesce($7, progress), url = coalesce($8, url), host = coalesce($9, host),"
-        " last_error = $10, updated_at = $11, ended_at = $12, owner = NULL, lease_until = NULL"
-        f" WHERE {_HELD}",
-        kept.job_id,
-        kept.epoch,
-        kept.state,
-        micros(kept.not_before),
-        kept.attempts,
-        *_moved(kept),
-        kept.last_error,
-        micros(kept.at),
-        ended,
+    return (
+        yield from sql.write_one(
+            "UPDATE jobs SET state = $3, not_before = $4, attempts = $5, cursor = coalesce($6, cursor),"
+            " progress = coalesce($7, progress), url = coalesce($8, url), host = coalesce($9, host),"
+            " last_error = $10, updated_at = $11, ended_at = $12, owner = NULL, lease_until = NULL"
+            f" WHERE {_HELD}",
+            kept.job_id,
+            kept.epoch,
+            kept.state,
+            kept.not_before,
+            kept.attempts,
+            *_moved(kept),
+            kept.last_error,
+            kept.at,
+            ended,
+        )
     )
-    return written == 1
 
 
 def holds_job(step: JobStep) -> Query[bool]:
@@ -298,38 +288,35 @@ def holds_job(step: JobStep) -> Query[bool]:
 
 def advance_job(step: JobStep, at: datetime) -> Query[bool]:
     """Write how far a job has come, in the transaction of what it did; False when it was lost."""
-    written = yield from sql.write(
+    return sql.write_one(
         "UPDATE jobs SET cursor = coalesce($3, cursor), progress = coalesce($4, progress),"
         " url = coalesce($5, url), host = coalesce($6, host), attempts = 1, updated_at = $7"
         f" WHERE {_HELD}",
         step.job_id,
         step.epoch,
         *_moved(step),
-        micros(at),
+        at,
     )
-    return written == 1
 
 
 def cancel_job(job_id: int, *, now: datetime) -> Query[bool]:
     """End a job that waits or runs; what a running step writes afterwards is a no-op."""
-    written = yield from sql.write(
+    return sql.write_one(
         "UPDATE jobs SET state = 'cancelled', owner = NULL, lease_until = NULL, ended_at = $2,"
         " updated_at = $2 WHERE job_id = $1 AND state IN ('queued', 'running')",
         job_id,
-        micros(now),
+        now,
     )
-    return written == 1
 
 
 def retry_job(job_id: int, *, now: datetime) -> Query[bool]:
     """Queue a job again that has ended; it goes on where it was."""
-    written = yield from sql.write(
+    return sql.write_one(
         "UPDATE jobs SET state = 'queued', attempts = 0, not_before = $2, updated_at = $2,"
         f" ended_at = NULL WHERE job_id = $1 AND {_ENDED}",
         job_id,
-        micros(now),
+        now,
     )
-    return written == 1
 
 
 def purge_jobs(before: datetime, limit: int) -> Query[int]:
@@ -339,7 +326,7 @@ def purge_jobs(before: datetime, limit: int) -> Query[int]:
         yield from sql.write(
             "DELETE FROM jobs WHERE job_id IN (SELECT j.job_id FROM jobs j WHERE j.ended_at < $1"
             " AND j.keep = 0 ORDER BY j.ended_at LIMIT $2 @lock(FOR UPDATE OF j SKIP LOCKED))",
-            micros(before),
+            before,
             limit,
         )
     )
@@ -359,7 +346,7 @@ def _start(
         lane = yield from _lease_lane(one, owner, now, until)
         if lane is None:
             return None
-    yield from sql.write(_START, one.id, owner, micros(until), micros(now))
+    yield from sql.write(_START, one.id, owner, until, now)
     if limit.host_steps is not None and one.host is not None:
         yield from sql.write(_SPEND, one.kind, one.host, _day(now))
     if limit.day_steps is not None:

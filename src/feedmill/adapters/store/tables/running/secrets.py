@@ -1,8 +1,6 @@
 """Secrets in the tables `feeds`, `webhooks` and `push_subscriptions`: count, encrypt and decrypt them in place."""
 # Tested in tests/contracts/store/test_secrets.py
 
-# ruff: noqa: S608  # names come from the list below; values are parameters
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple

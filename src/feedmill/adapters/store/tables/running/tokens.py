@@ -4,18 +4,11 @@ A token's row is locked before it is changed, so that two rotations, or one and 
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the list below; values are parameters
-
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.statements import Query, row, rows, storable, write
-from feedmill.adapters.store.tables.codec import (
-    RowCodec,
-    instant_or_none,
-    json_column,
-    micros,
-)
+from feedmill.adapters.store.statements import Query, each_of, row, rows, storable, write
+from feedmill.adapters.store.tables.codec import RowCodec, instant_or_none, json_column
 from feedmill.model.running.token import Scope, Token, TokenSecret
 
 _TOKEN: Final = RowCodec(
@@ -35,8 +28,7 @@ def add_token(token: Token, sha256: str) -> Query[None]:
 
 def tokens() -> Query[tuple[Token, ...]]:
     """Every token, revoked ones included, the oldest first."""
-    found = yield from rows(f"SELECT {_COLUMNS} FROM tokens t ORDER BY t.created_at, t.id")
-    return tuple(_TOKEN.value(one) for one in found)
+    return each_of(_TOKEN.value, f"SELECT {_COLUMNS} FROM tokens t ORDER BY t.created_at, t.id")
 
 
 def token_secrets(prefix: str) -> Query[tuple[TokenSecret, ...]]:
@@ -71,7 +63,7 @@ def rotate_token(token_id: str, sha256: str, *, old_until: datetime) -> Query[To
         "DELETE FROM token_secrets WHERE token_id = $1 AND valid_until IS NOT NULL", token_id
     )
     yield from write(
-        "UPDATE token_secrets SET valid_until = $1 WHERE token_id = $2", micros(old_until), token_id
+        "UPDATE token_secrets SET valid_until = $1 WHERE token_id = $2", old_until, token_id
     )
     yield from _add_secret(token_id, sha256)
     return _TOKEN.value(found)
@@ -80,9 +72,7 @@ def rotate_token(token_id: str, sha256: str, *, old_until: datetime) -> Query[To
 def revoke_token(token_id: str, at: datetime) -> Query[bool]:
     """Revoke a token; False when there is none. The hashes of its secrets go, the row stays."""
     revoked = yield from write(
-        "UPDATE tokens SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2",
-        micros(at),
-        token_id,
+        "UPDATE tokens SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2", at, token_id
     )
     yield from write("DELETE FROM token_secrets WHERE token_id = $1", token_id)
     return revoked == 1
@@ -92,7 +82,7 @@ def touch_token(token_id: str, at: datetime) -> Query[None]:
     """Record that a token was used."""
     yield from write(
         "UPDATE tokens SET last_used_at = @greatest(coalesce(last_used_at, 0), $1) WHERE id = $2",
-        micros(at),
+        at,
         token_id,
     )
 
@@ -100,11 +90,9 @@ def touch_token(token_id: str, at: datetime) -> Query[None]:
 def open_session(token_id: str, sha256: str, *, until: datetime, now: datetime) -> Query[None]:
     """Add a secret of the token that expires by itself; those that have expired are deleted."""
     yield from write(
-        "DELETE FROM token_secrets WHERE token_id = $1 AND valid_until < $2", token_id, micros(now)
+        "DELETE FROM token_secrets WHERE token_id = $1 AND valid_until < $2", token_id, now
     )
-    yield from write(
-        "INSERT INTO token_secrets VALUES ($1, $2, $3)", sha256, token_id, micros(until)
-    )
+    yield from write("INSERT INTO token_secrets VALUES ($1, $2, $3)", sha256, token_id, until)
 
 
 def close_session(sha256: str) -> Query[None]:

@@ -4,8 +4,6 @@ Many processes share one list: a webhook's row is locked before it or its cursor
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists below; values are parameters
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
@@ -15,15 +13,8 @@ from msgspec.structs import replace
 
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.secret_keys import seal, unseal
-from feedmill.adapters.store.statements import Query, slots
-from feedmill.adapters.store.tables.codec import (
-    Column,
-    RowCodec,
-    json_column,
-    json_text,
-    micros,
-    micros_or_none,
-)
+from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.tables.codec import Column, RowCodec, json_column, json_text
 from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.running.workers import set_cursor
 from feedmill.model.event import Event
@@ -63,10 +54,7 @@ _OWNERS: Final = (
     "next_attempt_at", "expires_at",
 )  # fmt: skip
 _NEW: Final = ("id", "url", "created_at", "topic", *_OWNERS)
-_CHANGE: Final = (
-    f"UPDATE webhooks SET {', '.join(f'{name} = ${at}' for at, name in enumerate(_OWNERS, start=1))}"
-    f" WHERE id = ${len(_OWNERS) + 1}"
-)
+_CHANGE: Final = f"UPDATE webhooks SET {sql.assigned(_OWNERS)} WHERE id = ${len(_OWNERS) + 1}"
 # The second of two that want the same looks again at each row when the first is done. In one order, so
 # that they never wait for each other in a circle.
 _FREE: Final = (
@@ -86,30 +74,25 @@ _PAUSE: Final = (
 def add_webhook(webhook: Webhook, *, after: int | None = None) -> Query[None]:
     """Store a webhook; its first event is the one after `after`, or after the newest one."""
     kept = yield from sql.storable(webhook)
-    yield from sql.write(
-        f"INSERT INTO webhooks ({', '.join(_NEW)}) VALUES ({slots(len(_NEW))})",
-        *_WEBHOOK.row(kept, *_NEW),
-    )
+    yield from sql.write(sql.insert_into("webhooks", _NEW), *_WEBHOOK.row(kept, *_NEW))
     newest = (yield from sql.value("SELECT @last_seq")) if after is None else after
     yield from set_cursor(_consumer(webhook.id), newest)
 
 
 def webhook(webhook_id: str) -> Query[Webhook | None]:
     """The webhook of that id."""
-    found = yield from sql.row(f"{_SELECT} WHERE w.id = $1", webhook_id)
-    return None if found is None else _WEBHOOK.value(found)
+    return sql.one_of(_WEBHOOK.value, f"{_SELECT} WHERE w.id = $1", webhook_id)
 
 
 def webhooks() -> Query[tuple[Webhook, ...]]:
     """All webhooks, the oldest first."""
-    found = yield from sql.rows(f"{_SELECT} ORDER BY w.created_at, w.id")
-    return tuple(_WEBHOOK.value(one) for one in found)
+    return sql.each_of(_WEBHOOK.value, f"{_SELECT} ORDER BY w.created_at, w.id")
 
 
 def change_webhook(webhook: Webhook) -> Query[bool]:
     """Store what its owner decides; False when it is gone. The cursor is not changed."""
     kept = yield from sql.storable(webhook)
-    return (yield from sql.write(_CHANGE, *_WEBHOOK.row(kept, *_OWNERS, "id"))) == 1
+    return (yield from sql.write_one(_CHANGE, *_WEBHOOK.row(kept, *_OWNERS, "id")))
 
 
 def remove_webhook(webhook_id: str) -> Query[bool]:
@@ -132,13 +115,9 @@ def rewind_webhook(webhook_id: str, after: int) -> Query[bool]:
 
 def lease_webhooks(owner: str, *, now: datetime, until: datetime) -> Query[frozenset[str]]:
     """Lease every active webhook that no other process holds; the ids of all leased ones."""
-    free = yield from sql.rows(_FREE, owner, micros(now))
-    ids = [webhook_id for (webhook_id,) in free]
+    ids = yield from sql.column(_FREE, owner, now)
     yield from sql.write(
-        "UPDATE webhooks SET owner = $1, lease_until = $2 WHERE id @in($3)",
-        owner,
-        micros(until),
-        ids,
+        "UPDATE webhooks SET owner = $1, lease_until = $2 WHERE id @in($3)", owner, until, ids
     )
     return frozenset(ids)
 
@@ -164,20 +143,17 @@ def settle_webhook(done: Settlement) -> Query[bool]:
         yield from sql.write(
             _RESULT,
             done.attempts,
-            micros_or_none(done.next_attempt_at),
+            done.next_attempt_at,
             done.result,
             done.status,
-            micros(done.at),
+            done.at,
             done.webhook_id,
         )
     if done.pause is not None:
         yield from sql.write(_PAUSE, done.pause, done.webhook_id)
     if done.letter is not None:
         letter = yield from sql.storable(done.letter)
-        yield from sql.write(
-            f"INSERT INTO dead_letters ({_LETTER.names()}) VALUES ({slots(8)})",
-            *_LETTER.row(letter),
-        )
+        yield from sql.write(sql.insert_into("dead_letters", _LETTER.columns), *_LETTER.row(letter))
     return True
 
 

@@ -20,7 +20,7 @@ APPEND: Final = (
     "ON CONFLICT (feed_no, month) DO UPDATE SET times = arrival_times.times || excluded.times"
     f" WHERE length(arrival_times.times) < {MONTH_CHARS}"
 )
-_INSERT: Final = f"INSERT INTO arrival_times (feed_no, month, times) VALUES ($1, $2, $3) {APPEND}"  # noqa: S608
+_INSERT: Final = f"INSERT INTO arrival_times (feed_no, month, times) VALUES ($1, $2, $3) {APPEND}"
 _ENTRIES: Final = """
 SELECT e.published, e.updated, e.first_seen,
        (SELECT max(x.fetched_at) FROM fetches x WHERE x.feed_no = e.feed_no
@@ -29,7 +29,7 @@ SELECT e.published, e.updated, e.first_seen,
  ORDER BY e.first_seen DESC, e.entry_id DESC LIMIT $2"""
 _MERGE: Final = f"""
 INSERT INTO arrival_times (feed_no, month, times)
-SELECT $1, a.month, a.times FROM arrival_times a WHERE a.feed_no = $2 {APPEND}"""  # noqa: S608
+SELECT $1, a.month, a.times FROM arrival_times a WHERE a.feed_no = $2 {APPEND}"""
 
 
 def month_rows(feed_no: int, times: Sequence[float]) -> list[tuple[int, int, str]]:

@@ -5,8 +5,6 @@ the page are read whole; so a page of 100,000 feeds costs little more than one o
 """
 # Tested in tests/contracts/store/test_feed_lists.py
 
-# ruff: noqa: S608  # names come from the tables below; values are parameters
-
 from typing import Any, Final
 
 from feedmill.adapters.store.statements import Query, rows, value

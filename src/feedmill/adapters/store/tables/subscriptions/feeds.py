@@ -6,24 +6,12 @@ before feeds, everywhere.
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.statements import (
-    Query,
-    append_events,
-    lane_of,
-    row,
-    rows,
-    slots,
-    storable,
-    value,
-    write,
-    write_many,
-)
+from feedmill.adapters.store import statements as sql
+from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
     GIVEN_COLUMNS,
@@ -50,10 +38,7 @@ from feedmill.model.page import Page
 FEED_SELECT: Final = (
     f"SELECT f.feed_no, {FEED_COLUMNS} FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
 )
-_INSERT: Final = (
-    f"INSERT INTO feeds ({', '.join((*GIVEN_COLUMNS, *STATE_COLUMNS))})"
-    f" VALUES ({slots(len(GIVEN_COLUMNS) + len(STATE_COLUMNS))}) RETURNING feed_no"
-)
+_INSERT: Final = f"{sql.insert_into('feeds', (*GIVEN_COLUMNS, *STATE_COLUMNS))} RETURNING feed_no"
 _IS_URL: Final = "a.@digest_or_text(url_hash, url) = @digest($1) AND a.url = $1"
 _ADD_ALIAS: Final = (
     "INSERT INTO feed_aliases (@digest_and_text(url_hash, url), feed_no)"
@@ -90,7 +75,7 @@ SELECT 3, @field(o.data, from), f.tags FROM @all_events AS o JOIN feeds f ON f.i
 
 def feed(feed_id: str) -> Query[Feed | None]:
     """The feed of that id."""
-    found = yield from row(f"{FEED_SELECT} WHERE f.id = $1", feed_id)
+    found = yield from sql.row(f"{FEED_SELECT} WHERE f.id = $1", feed_id)
     return None if found is None else feed_of(found[1:])
 
 
@@ -100,7 +85,7 @@ def feeds(
     """Feeds in the order in which they were added."""
     (last,) = position(after, 1) or (0,)
     tagged = "" if tag is None else "JOIN feed_tags t ON t.feed_no = f.feed_no AND t.tag = $3"
-    found = yield from rows(
+    found = yield from sql.rows(
         f"{FEED_SELECT} {tagged} WHERE f.feed_no > $1"
         " AND f.feed_no NOT IN (SELECT feed_no FROM merged_feeds) ORDER BY f.feed_no LIMIT $2",
         last,
@@ -118,23 +103,23 @@ def find_feed(urls: Sequence[str]) -> Query[Feed | None]:
 
 def aliases(feed_id: str) -> Query[tuple[str, ...]]:
     """Every address of the feed."""
-    found = yield from rows(
+    found = yield from sql.column(
         "SELECT url FROM feed_aliases WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $1)"
         " ORDER BY url",
         feed_id,
     )
-    return tuple(url for (url,) in found)
+    return tuple(found)
 
 
 def feed_tags(feed_ids: Sequence[str]) -> Query[dict[str, tuple[str, ...]]]:
     """The tags of feeds, also of those that are gone; nothing for unknown ids."""
-    found = yield from rows(_TAGS, list(feed_ids))
+    found = yield from sql.rows(_TAGS, list(feed_ids))
     return {feed_id: strings(tags) for _, feed_id, tags in found}
 
 
 def add_feed(new: NewFeed, events: Sequence[NewEvent] = ()) -> Query[tuple[Feed, bool]]:
     """The feed, and whether it is new; a feed known under one of the addresses gets the others."""
-    new = yield from storable(new)
+    new = yield from sql.storable(new)
     urls = tuple(dict.fromkeys((new.url, *new.aliases)))
     while True:
         known = yield from _find(urls)
@@ -143,7 +128,7 @@ def add_feed(new: NewFeed, events: Sequence[NewEvent] = ()) -> Query[tuple[Feed,
             return known[1], False
         added = feed_of_new(new)
         if (yield from _insert(added, urls)):
-            yield from append_events(events, f"feed/{added.id}/added")
+            yield from sql.append_events(events, f"feed/{added.id}/added")
             return added, True
 
 
@@ -153,11 +138,11 @@ def change_feed(feed: Feed) -> Query[None]:
     What polls write is left alone: a refresh may commit at the same time, and a pause must not undo
     what it learnt, nor the refresh the pause.
     """
-    feed = yield from storable(feed)
+    feed = yield from sql.storable(feed)
     feed_no = yield from _lock_feed(feed.id)
     if feed_no is None:
         return
-    yield from write(
+    yield from sql.write(
         "UPDATE feeds SET title = $2, site_url = $3, tags = $4, paused = $5, overrides = $6,"
         " move = $7 WHERE feed_no = $1",
         feed_no,
@@ -170,7 +155,7 @@ def change_feed(feed: Feed) -> Query[None]:
     )
     yield from set_tags(feed_no, feed.tags)
     yield from relocate(feed_no, feed.url)
-    found = yield from row(
+    found = yield from sql.row(
         "UPDATE feed_sched SET paused = $2 WHERE feed_no = $1 RETURNING lane_id, next_run_at",
         feed_no,
         int(feed.paused),
@@ -184,16 +169,16 @@ def relocate(feed_no: int, url: str) -> Query[None]:
 
     An address that belongs to another feed stays there: two feeds never become one here.
     """
-    url = yield from storable(url)
-    found = yield from row("SELECT id, url FROM feeds WHERE feed_no = $1", feed_no)
+    url = yield from sql.storable(url)
+    found = yield from sql.row("SELECT id, url FROM feeds WHERE feed_no = $1", feed_no)
     if found is None or found[1] == url:
         return
     yield from add_aliases(feed_no, (url,))
     if (yield from alias_holder(url)) != feed_no:
         return
-    yield from write("UPDATE feeds SET url = $2 WHERE feed_no = $1", feed_no, url)
-    lane_id = yield from lane_of(url, found[0])
-    moved = yield from row(
+    yield from sql.write("UPDATE feeds SET url = $2 WHERE feed_no = $1", feed_no, url)
+    lane_id = yield from sql.lane_of(url, found[0])
+    moved = yield from sql.row(
         "UPDATE feed_sched SET lane_id = $2 WHERE feed_no = $1 AND lane_id <> $2"
         " RETURNING next_run_at, paused",
         feed_no,
@@ -208,13 +193,13 @@ def add_aliases(feed_no: int, urls: Iterable[str]) -> Query[None]:
 
     A transaction that is registering one of them is waited for; in one order, so never in a circle.
     """
-    texts = yield from storable(list(dict.fromkeys(urls)))
-    yield from write_many(_ADD_ALIAS, [(url, feed_no) for url in sorted(texts, key=digest)])
+    texts = yield from sql.storable(list(dict.fromkeys(urls)))
+    yield from sql.write_many(_ADD_ALIAS, [(url, feed_no) for url in sorted(texts, key=digest)])
 
 
 def alias_holder(url: str) -> Query[int | None]:
     """The number of the feed that has the address."""
-    found: int | None = yield from value(
+    found: int | None = yield from sql.value(
         f"SELECT a.feed_no FROM feed_aliases a WHERE {_IS_URL}", url
     )
     return found
@@ -222,24 +207,24 @@ def alias_holder(url: str) -> Query[int | None]:
 
 def change_feed_hubs(feed_id: str, hubs: Sequence[str]) -> Query[None]:
     """Store the hubs that were found elsewhere than in the feed's document."""
-    yield from write("UPDATE feeds SET hubs = $2 WHERE id = $1", feed_id, json_or_null(hubs))
+    yield from sql.write("UPDATE feeds SET hubs = $2 WHERE id = $1", feed_id, json_or_null(hubs))
 
 
 def save_quota(feed_no: int, use: QuotaUse) -> Query[None]:
     """Store what a feed brought today, when it was not polled but pushed."""
-    yield from write("UPDATE feeds SET quota = $2 WHERE feed_no = $1", feed_no, json_text(use))
+    yield from sql.write("UPDATE feeds SET quota = $2 WHERE feed_no = $1", feed_no, json_text(use))
 
 
 def make_due(feed_ids: Sequence[str] | None, now: datetime) -> Query[int]:
     """Make feeds due now; how many. None: all of them. Paused feeds stay paused."""
     at, chosen = micros(now), list(feed_ids or ())
     if feed_ids is None:
-        lanes = yield from rows(_LANES_OF_ALL)
-        count = yield from write(_MAKE_ALL_DUE, at)
+        lanes = yield from sql.column(_LANES_OF_ALL)
+        count = yield from sql.write(_MAKE_ALL_DUE, at)
     else:
-        lanes = yield from rows(_LANES_OF_CHOSEN, chosen)
-        count = yield from write(_MAKE_CHOSEN_DUE, at, chosen)
-    yield from write(_HASTEN_ALL, at, [lane_id for (lane_id,) in lanes])
+        lanes = yield from sql.column(_LANES_OF_CHOSEN, chosen)
+        count = yield from sql.write(_MAKE_CHOSEN_DUE, at, chosen)
+    yield from sql.write(_HASTEN_ALL, at, lanes)
     return count
 
 
@@ -250,24 +235,24 @@ def remove_feed(feed_id: str, events: Sequence[NewEvent] = ()) -> Query[bool]:
         return False
     for table in ("entries", "tombstones"):
         for of_entry in ("entry_identities", "articles", "entry_aliases"):
-            yield from write(
+            yield from sql.write(
                 f"DELETE FROM {of_entry} WHERE entry_id IN"
                 f" (SELECT entry_id FROM {table} WHERE feed_no = $1)",
                 feed_no,
             )
-    yield from write("DELETE FROM fetches WHERE feed_no = $1", feed_no)
+    yield from sql.write("DELETE FROM fetches WHERE feed_no = $1", feed_no)
     yield from delete_jobs_of_feed(feed_id)
     yield from leave_feed(feed_id)
-    yield from write("DELETE FROM feeds WHERE feed_no = $1", feed_no)
-    yield from append_events(events, f"feed/{feed_id}/removed")
+    yield from sql.write("DELETE FROM feeds WHERE feed_no = $1", feed_no)
+    yield from sql.append_events(events, f"feed/{feed_id}/removed")
     return True
 
 
 def set_tags(feed_no: int, tags: Sequence[str]) -> Query[None]:
     """Replace the feed's tags."""
-    names = yield from storable(tuple(tags))
-    yield from write("DELETE FROM feed_tags WHERE feed_no = $1", feed_no)
-    yield from write_many(
+    names = yield from sql.storable(tuple(tags))
+    yield from sql.write("DELETE FROM feed_tags WHERE feed_no = $1", feed_no)
+    yield from sql.write_many(
         "INSERT INTO feed_tags (tag, feed_no) VALUES ($1, $2)",
         [(name, feed_no) for name in dict.fromkeys(names)],
     )
@@ -275,13 +260,13 @@ def set_tags(feed_no: int, tags: Sequence[str]) -> Query[None]:
 
 def retag(feed_no: int, tags: Sequence[str]) -> Query[None]:
     """Write the feed's tags into its row and into the index of tags."""
-    yield from write("UPDATE feeds SET tags = $1 WHERE feed_no = $2", json_text(tags), feed_no)
+    yield from sql.write("UPDATE feeds SET tags = $1 WHERE feed_no = $2", json_text(tags), feed_no)
     yield from set_tags(feed_no, tags)
 
 
 def _find(urls: Sequence[str]) -> Query[tuple[int, Feed] | None]:
     for url in urls:
-        found = yield from row(
+        found = yield from sql.row(
             f"{FEED_SELECT} JOIN feed_aliases a ON a.feed_no = f.feed_no WHERE {_IS_URL}", url
         )
         if found is not None:
@@ -291,15 +276,15 @@ def _find(urls: Sequence[str]) -> Query[tuple[int, Feed] | None]:
 
 def _insert(feed: Feed, urls: Sequence[str]) -> Query[bool]:
     """Insert the feed, unless another feed got one of its addresses meanwhile."""
-    lane_id, due_at = (yield from lane_of(feed.url, feed.id)), micros(feed.next_poll_at)
+    lane_id, due_at = (yield from sql.lane_of(feed.url, feed.id)), micros(feed.next_poll_at)
     yield from lock_lanes((lane_id,))
-    feed_no = yield from value(_INSERT, *given_row(feed), *state_row(feed))
+    feed_no = yield from sql.value(_INSERT, *given_row(feed), *state_row(feed))
     yield from add_aliases(feed_no, urls)
-    got = yield from value("SELECT count(*) FROM feed_aliases WHERE feed_no = $1", feed_no)
+    got = yield from sql.value("SELECT count(*) FROM feed_aliases WHERE feed_no = $1", feed_no)
     if got < len(urls):
-        yield from write("DELETE FROM feeds WHERE feed_no = $1", feed_no)
+        yield from sql.write("DELETE FROM feeds WHERE feed_no = $1", feed_no)
         return False
-    yield from write(
+    yield from sql.write(
         "INSERT INTO feed_sched (feed_no, lane_id, next_run_at, paused) VALUES ($1, $2, $3, $4)",
         feed_no,
         lane_id,
@@ -314,7 +299,7 @@ def _insert(feed: Feed, urls: Sequence[str]) -> Query[bool]:
 
 def _lock_feed(feed_id: str) -> Query[int | None]:
     """Lock the feed's lane and then the feed; its number."""
-    found = yield from row(
+    found = yield from sql.row(
         "SELECT s.lane_id, f.feed_no FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
         " WHERE f.id = $1",
         feed_id,
@@ -322,7 +307,7 @@ def _lock_feed(feed_id: str) -> Query[int | None]:
     if found is None:
         return None
     yield from lock_lanes((found[0],))
-    feed_no: int | None = yield from value(
+    feed_no: int | None = yield from sql.value(
         "SELECT feed_no FROM feeds WHERE id = $1 @lock(FOR UPDATE)", feed_id
     )
     return feed_no

@@ -6,14 +6,12 @@ the block that it resembles and the values that differ, so that nothing is lost 
 forty bytes of headers. The URL asked for and the final URL lead the blocks like two more header fields.
 """
 
-# ruff: noqa: S608  # names come from the list beside; values are parameters
-
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from feedmill.adapters.store.statements import Query, row, rows, write
+from feedmill.adapters.store.statements import Query, one_of, rows, write
 from feedmill.adapters.store.tables.codec import NEVER, Column, Row, RowCodec
 from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.subscriptions.decision_codec import decision_of
@@ -76,8 +74,7 @@ def fetches(
 
 def fetch(fetch_id: str) -> Query[FetchRecord | None]:
     """The fetch of that id."""
-    found = yield from row(f"{FETCH_SELECT} WHERE x.fetch_id = $1", fetch_id)
-    return None if found is None else fetch_of(found)
+    return one_of(fetch_of, f"{FETCH_SELECT} WHERE x.fetch_id = $1", fetch_id)
 
 
 def thin_decisions(feed_ids: Sequence[str], keep: int) -> Query[int]:

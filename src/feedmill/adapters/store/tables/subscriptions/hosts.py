@@ -1,8 +1,6 @@
 """Hosts as they are seen: the pace of their lanes, and how many of their feeds are due or held."""
 # Tested in tests/contracts/store/test_host_lanes.py
 
-# ruff: noqa: S608  # our own columns and clauses; values are parameters
-
 from datetime import datetime
 from typing import Any, Final
 

@@ -9,8 +9,6 @@ in between; the number of statements does not depend on how many entries there a
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the lists below and beside; values are parameters
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -18,22 +16,9 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from feedmill.adapters.store.statements import (
-    Query,
-    append_events,
-    lock,
-    rows,
-    storable,
-    write,
-    write_many,
-)
-from feedmill.adapters.store.tables.codec import (
-    Row,
-    digest,
-    instant_or_none,
-    json_text,
-    strings,
-)
+from feedmill.adapters.store import statements as sql
+from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.tables.codec import Row, digest, instant_or_none, json_text, strings
 from feedmill.adapters.store.tables.contents.entry_codec import (
     KNOWN_COLUMNS,
     TOMBSTONE_COLUMNS,
@@ -123,14 +108,14 @@ def merge_feeds(
     entries of either feed under another lane than the caller's are fenced off: what they decided
     does not fit any more.
     """
-    yield from lock(_LOCK_LANES, loser_id, winner_id)
-    found = yield from rows(_SIDES, loser_id, winner_id)
+    yield from sql.lock(_LOCK_LANES, loser_id, winner_id)
+    found = yield from sql.rows(_SIDES, loser_id, winner_id)
     sides = {side.id: side for side in map(_side_of, found)}
     loser, winner = sides.get(loser_id), sides.get(winner_id)
     if loser is None or winner is None or loser_id == winner_id:
         return None
-    yield from write(_FENCE, loser.feed_no, winner.feed_no, -1 if lane is None else lane.id)
-    yield from write(_LEAVE_DOCUMENT, loser.confirmations, loser.confirmed_at, loser.feed_no)
+    yield from sql.write(_FENCE, loser.feed_no, winner.feed_no, -1 if lane is None else lane.id)
+    yield from sql.write(_LEAVE_DOCUMENT, loser.confirmations, loser.confirmed_at, loser.feed_no)
     folded, moved = yield from _merge_entries(loser, winner, at)
     counts = MergeCounts(
         entries=moved,
@@ -140,9 +125,9 @@ def merge_feeds(
     )
     yield from merge_figures(loser.feed_no, winner.feed_no)
     yield from merge_times(winner.feed_no, loser.feed_no)
-    yield from write("DELETE FROM feeds WHERE feed_no = $1", loser.feed_no)
+    yield from sql.write("DELETE FROM feeds WHERE feed_no = $1", loser.feed_no)
     counted = [_counted(event, counts) for event in events]
-    yield from append_events(counted, f"feed/{loser_id}/merged/{winner_id}")
+    yield from sql.append_events(counted, f"feed/{loser_id}/merged/{winner_id}")
     return counts
 
 
@@ -157,12 +142,12 @@ def _merge_entries(loser: Side, winner: Side, at: datetime) -> Query[tuple[int, 
         ignored_links={*loser.ignored_links, *winner.ignored_links},
     )
     by_id = {one.entry_id: place_of(one) for one in (*theirs, *ours)}
-    found = yield from rows(
+    found = yield from sql.rows(
         f"SELECT entry_id, {_ENTRY_COLUMNS} FROM entries WHERE feed_no = $1", loser.feed_no
     )
     entries = {one[0]: _entry_of(one[1:]) for one in found}
     for table in ("entries", "tombstones"):
-        yield from write(
+        yield from sql.write(
             f"UPDATE {table} SET feed_no = $1 WHERE feed_no = $2", winner.feed_no, loser.feed_no
         )
     folds = [gone_and_kept(by_id[given], by_id[kept]) for given, kept in pairs.items()]
@@ -175,9 +160,9 @@ def _merge_entries(loser: Side, winner: Side, at: datetime) -> Query[tuple[int, 
 
 def _known(feed_no: int) -> Query[tuple[KnownEntry, ...]]:
     """All that was ever known of a feed's entries: living, removed and expired ones."""
-    found = yield from rows(_KNOWN, feed_no)
+    found = yield from sql.rows(_KNOWN, feed_no)
     keys: dict[int, list[tuple[str, str]]] = {one[0]: [] for one in found}
-    for entry_id, kind, value in (yield from rows(_KEYS, feed_no)):
+    for entry_id, kind, value in (yield from sql.rows(_KEYS, feed_no)):
         keys[entry_id].append((kind, value))
     return tuple(known_of(one, keys[one[0]]) for one in found)
 
@@ -200,41 +185,43 @@ def _rename(
         keys += [(key.type, key.value, home) for key in named]
         if entry is not None and home == one.entry_id:
             hashes.append((item_hash(entry, one.guid, winner.feed_key), home))
-    keys = yield from storable(keys)
+    keys = yield from sql.storable(keys)
     # In one order: another transaction that registers these keys waits, and never in a circle.
-    yield from write_many(_ADD_KEY, sorted(keys, key=lambda key: (digest(key[1]), key[0])))
-    yield from write(_SET_HASHES, json_text(hashes))
+    yield from sql.write_many(_ADD_KEY, sorted(keys, key=lambda key: (digest(key[1]), key[0])))
+    yield from sql.write(_SET_HASHES, json_text(hashes))
 
 
 def _move_fetches(loser: int, winner: int) -> Query[int]:
     """Hand over the fetches; where both were asked at one instant, the loser's is a moment later."""
-    collisions = [at for (at,) in (yield from rows(_COLLISIONS, loser, winner))]
+    collisions = yield from sql.column(_COLLISIONS, loser, winner)
     if collisions:
-        found = yield from rows(
+        taken = yield from sql.column(
             "SELECT scheduled_at FROM fetches WHERE feed_no IN ($1, $2)", loser, winner
         )
-        later = _moments_after(collisions, {at for (at,) in found})
-        yield from write_many(
+        later = _moments_after(collisions, set(taken))
+        yield from sql.write_many(
             "UPDATE fetches SET scheduled_at = $3 WHERE feed_no = $1 AND scheduled_at = $2",
             [(loser, was, at) for was, at in zip(collisions, later, strict=True)],
         )
-    moved = yield from write("UPDATE fetches SET feed_no = $1 WHERE feed_no = $2", winner, loser)
-    yield from write("UPDATE header_blocks SET feed_no = $1 WHERE feed_no = $2", winner, loser)
+    moved = yield from sql.write(
+        "UPDATE fetches SET feed_no = $1 WHERE feed_no = $2", winner, loser
+    )
+    yield from sql.write("UPDATE header_blocks SET feed_no = $1 WHERE feed_no = $2", winner, loser)
     return moved
 
 
 def _move_rest(loser: Side, winner: Side) -> Query[int]:
     """Addresses, history, tags and imports; how many addresses. The winner keeps its title."""
     ends = (winner.feed_no, loser.feed_no)
-    yield from write(
+    yield from sql.write(
         "UPDATE feeds SET title = coalesce(title, (SELECT title FROM feeds WHERE feed_no = $2))"
         " WHERE feed_no = $1",
         *ends,
     )
     yield from retag(winner.feed_no, tuple(dict.fromkeys((*winner.tags, *loser.tags))))
-    yield from write("UPDATE feed_moves SET feed_no = $1 WHERE feed_no = $2", *ends)
+    yield from sql.write("UPDATE feed_moves SET feed_no = $1 WHERE feed_no = $2", *ends)
     # What is held stays held; what is held in both feeds is held once.
-    yield from write(
+    yield from sql.write(
         "UPDATE held_entries SET feed_no = $1 WHERE feed_no = $2 AND NOT EXISTS (SELECT 1"
         " FROM held_entries w WHERE w.feed_no = $1 AND w.entry_uid = held_entries.entry_uid)",
         *ends,
@@ -242,8 +229,10 @@ def _move_rest(loser: Side, winner: Side) -> Query[int]:
     yield from leave_feed(loser.id)
     # Imports, webhooks, screens and jobs of the loser continue with the winner.
     for table in ("import_outlines", "webhooks", "standing_screens", "jobs"):
-        yield from write(f"UPDATE {table} SET feed_id = $1 WHERE feed_id = $2", winner.id, loser.id)
-    return (yield from write("UPDATE feed_aliases SET feed_no = $1 WHERE feed_no = $2", *ends))
+        yield from sql.write(
+            f"UPDATE {table} SET feed_id = $1 WHERE feed_id = $2", winner.id, loser.id
+        )
+    return (yield from sql.write("UPDATE feed_aliases SET feed_no = $1 WHERE feed_no = $2", *ends))
 
 
 def _moments_after(instants: Sequence[int], taken: set[int]) -> list[int]:

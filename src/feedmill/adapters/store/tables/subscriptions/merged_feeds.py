@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from feedmill.adapters.store.statements import Query, append_events, row, rows, write
+from feedmill.adapters.store.statements import Query, append_events, column, each_of, row, write
 from feedmill.adapters.store.tables.codec import RowCodec, json_text, micros, strings
 from feedmill.adapters.store.tables.lanes import hasten
 from feedmill.adapters.store.tables.subscriptions.feeds import retag
@@ -40,14 +40,14 @@ def hide_merged(
         return False
     feed_no, into_no, paused, own, other = sides
     given = [tag for tag in strings(other) if tag not in strings(own)]
-    found = yield from rows("SELECT url FROM feed_aliases WHERE feed_no = $1", feed_no)
+    urls = yield from column("SELECT url FROM feed_aliases WHERE feed_no = $1", feed_no)
     yield from write(
         "INSERT INTO merged_feeds (feed_no, into_no, merged_at, aliases, paused, given_tags)"
         " VALUES ($1, $2, $3, $4, $5, $6)",
         feed_no,
         into_no,
-        micros(at),
-        json_text([url for (url,) in found]),
+        at,
+        json_text(urls),
         int(paused),
         json_text(given),
     )
@@ -88,8 +88,7 @@ def show_merged(feed_id: str, events: Sequence[NewEvent] = ()) -> Query[bool]:
 
 def merged_feeds() -> Query[tuple[MergedFeed, ...]]:
     """Feeds whose merge can be undone, the last one first."""
-    found = yield from rows(_SELECT)
-    return tuple(map(_MERGED.value, found))
+    return each_of(_MERGED.value, _SELECT)
 
 
 def _pause(feed_no: int, *, paused: bool) -> Query[None]:

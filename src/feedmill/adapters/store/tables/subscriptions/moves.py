@@ -5,29 +5,19 @@ refresh that works on either waits instead of meeting half a move.
 """
 # Tested in tests/contracts/store/
 
-# ruff: noqa: S608  # names come from the list below; values are parameters
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query, slots
-from feedmill.adapters.store.tables.codec import (
-    RowCodec,
-    json_text,
-    micros,
-    micros_or_none,
-)
+from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.tables.codec import RowCodec, json_text, micros
 from feedmill.adapters.store.tables.lanes import hasten, lane_key_of
 from feedmill.adapters.store.tables.subscriptions.feeds import add_aliases, alias_holder, relocate
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Move, MoveCandidate
 
-_MOVE: Final = RowCodec(
-    Move,
-    "from_url to_url source proof moved_at undone_at",
-)
+_MOVE: Final = RowCodec(Move, "from_url to_url source proof moved_at undone_at")
 # When a feed that failed is asked at its new address: not at once, for that was just asked for its
 # proof.
 _SOON: Final = timedelta(minutes=1)
@@ -53,12 +43,12 @@ _WAKE: Final = (
 
 def moves(feed_id: str) -> Query[tuple[Move, ...]]:
     """Every change of address of the feed, the oldest first."""
-    found = yield from sql.rows(
+    return sql.each_of(
+        _MOVE.value,
         f"SELECT {_MOVE.names()} FROM feed_moves WHERE feed_no ="
         " (SELECT feed_no FROM feeds WHERE id = $1) ORDER BY move_id",
         feed_id,
     )
-    return tuple(_MOVE.value(one) for one in found)
 
 
 def move_feed(feed_id: str, move: Move, events: Sequence[NewEvent] = ()) -> Query[bool]:
@@ -71,9 +61,7 @@ def move_feed(feed_id: str, move: Move, events: Sequence[NewEvent] = ()) -> Quer
     if feed_no is None or not (yield from _settle(feed_no, move.to_url)):
         return False
     yield from sql.write(
-        f"INSERT INTO feed_moves (feed_no, {_MOVE.names()}) VALUES ({slots(7)})",
-        feed_no,
-        *_MOVE.row(move),
+        sql.insert_into("feed_moves", ("feed_no", *_MOVE.columns)), feed_no, *_MOVE.row(move)
     )
     yield from _wake(feed_no, move.moved_at)
     yield from sql.append_events(events, f"feed/{feed_id}/moved/{micros(move.moved_at)}")
@@ -92,11 +80,11 @@ def undo_move(feed_id: str, move: Move, events: Sequence[NewEvent] = ()) -> Quer
     yield from sql.write(
         "UPDATE feed_moves SET undone_at = $1"
         " WHERE feed_no = $2 AND from_url = $3 AND to_url = $4 AND moved_at = $5",
-        micros(at),
+        at,
         feed_no,
         move.from_url,
         move.to_url,
-        micros(move.moved_at),
+        move.moved_at,
     )
     yield from _wake(feed_no, at)
     yield from sql.append_events(events, f"feed/{feed_id}/unmoved/{micros(at)}")
@@ -115,7 +103,7 @@ def save_move_candidate(
     yield from sql.write(
         "UPDATE feeds SET move = $1, https_probed_at = $2 WHERE id = $3",
         None if kept is None else json_text(kept),
-        micros_or_none(https_probed_at),
+        https_probed_at,
         feed_id,
     )
     if events:
@@ -145,6 +133,6 @@ def _settle(feed_no: int, to_url: str) -> Query[bool]:
 
 def _wake(feed_no: int, now: datetime) -> Query[None]:
     """Poll a feed that failed at its old address soon at the new one, where it has no failures."""
-    found = yield from sql.row(_WAKE, micros(now + _SOON), feed_no)
+    found = yield from sql.row(_WAKE, now + _SOON, feed_no)
     if found is not None and not found[2]:
         yield from hasten(found[0], found[1])

@@ -1,19 +1,12 @@
 """Table `push_subscriptions`: feeds at WebSub hubs, with the evidence for and against each hub."""
 # Tested in tests/contracts/store/test_push.py
 
-# ruff: noqa: S608  # names come from the lists below; values are parameters
-
 from datetime import datetime
 from typing import Final
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query, slots
-from feedmill.adapters.store.tables.codec import (
-    SECRET,
-    Column,
-    RowCodec,
-    micros,
-)
+from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.tables.codec import SECRET, Column, RowCodec
 from feedmill.model.push import HubTally, PushEvidence, PushSubscription
 
 _SUBSCRIPTION: Final = RowCodec(
@@ -44,8 +37,7 @@ def add_push_subscription(new: PushSubscription) -> Query[PushSubscription]:
     """Store a subscription; as it is stored, with its number."""
     kept = yield from sql.storable(new)
     yield from sql.write(
-        f"INSERT INTO push_subscriptions ({', '.join(_NEW)}) VALUES ({slots(len(_NEW))})",
-        *_SUBSCRIPTION.row(kept, *_NEW),
+        sql.insert_into("push_subscriptions", _NEW), *_SUBSCRIPTION.row(kept, *_NEW)
     )
     stored = yield from push_subscription(new.token)
     assert stored is not None
@@ -54,30 +46,29 @@ def add_push_subscription(new: PushSubscription) -> Query[PushSubscription]:
 
 def push_subscription(token: str) -> Query[PushSubscription | None]:
     """The subscription whose callback has that token."""
-    found = yield from sql.row(f"{_SELECT} WHERE p.token = $1", token)
-    return None if found is None else _SUBSCRIPTION.value(found)
+    return sql.one_of(_SUBSCRIPTION.value, f"{_SELECT} WHERE p.token = $1", token)
 
 
 def push_subscriptions(feed_id: str | None = None) -> Query[tuple[PushSubscription, ...]]:
     """The subscriptions of a feed, the live one first; None: of all feeds."""
     where = "" if feed_id is None else " WHERE p.feed_id = $1"
-    found = yield from sql.rows(
+    return sql.each_of(
+        _SUBSCRIPTION.value,
         f"{_SELECT}{where} ORDER BY {_LATEST}, p.asked_at DESC, p.subscription_id",
         *(() if feed_id is None else (feed_id,)),
     )
-    return tuple(_SUBSCRIPTION.value(one) for one in found)
 
 
 def change_push_subscription(changed: PushSubscription) -> Query[bool]:
     """Store the state of a subscription; its counters stay as they are."""
     kept = yield from sql.storable(changed)
-    settings = ", ".join(f"{name} = ${at}" for at, name in enumerate(_STATE, start=1))
-    written = yield from sql.write(
-        f"UPDATE push_subscriptions SET {settings} WHERE subscription_id = ${len(_STATE) + 1}",
-        *_SUBSCRIPTION.row(kept, *_STATE),
-        kept.id,
+    return (
+        yield from sql.write_one(
+            f"UPDATE push_subscriptions SET {sql.assigned(_STATE)} WHERE subscription_id = ${len(_STATE) + 1}",
+            *_SUBSCRIPTION.row(kept, *_STATE),
+            kept.id,
+        )
     )
-    return written == 1
 
 
 def reject_push(subscription_id: int) -> Query[None]:
@@ -97,7 +88,7 @@ def count_push(found: PushEvidence) -> Query[None]:
             " WHERE subscription_id = $1",
             found.subscription_id,
             found.by_push,
-            micros(found.at),
+            found.at,
             found.body_sha256,
         )
     if found.by_poll:
@@ -106,20 +97,20 @@ def count_push(found: PushEvidence) -> Query[None]:
             " WHERE subscription_id = $1",
             found.subscription_id,
             found.by_poll,
-            micros(found.at),
+            found.at,
         )
 
 
 def hub_tallies(hub: str | None = None) -> Query[tuple[HubTally, ...]]:
     """All subscriptions of each hub together, by its name; or of one hub."""
     where = "" if hub is None else " WHERE hub = $1"
-    found = yield from sql.rows(
+    return sql.each_of(
+        _TALLY.value,
         "SELECT hub, count(*), sum(CASE WHEN state = 'active' THEN 1 ELSE 0 END), sum(pushes),"
         " sum(by_push), sum(by_poll), min(verified_at), max(last_push_at), max(missed_at)"
         f" FROM push_subscriptions{where} GROUP BY hub ORDER BY hub",
         *(() if hub is None else (hub,)),
     )
-    return tuple(map(_TALLY.value, found))
 
 
 def leave_feed(feed_id: str) -> Query[None]:
@@ -137,6 +128,6 @@ def purge_push(before: datetime) -> Query[int]:
         yield from sql.write(
             "DELETE FROM push_subscriptions WHERE feed_id IS NULL"
             " AND coalesce(asked_at, created_at) < $1",
-            micros(before),
+            before,
         )
     )
