@@ -61,9 +61,8 @@ class ParseLimits(Value):
     max_tags: AtLeastOne = 400_000  # in a document over 1 MB; in JSON, values
     max_attributes: AtLeastOne = 300_000  # in a document over 1 MB
     max_items: AtLeastOne = 10_000
-    max_xml_depth: Annotated[int, Meta(ge=8, le=10_000)] = (
-        256  # MAX_XML_DEPTH; the parser follows no more than 256
-    )
+    # MAX_XML_DEPTH; the parser follows no more than 256
+    max_xml_depth: Annotated[int, Meta(ge=8, le=10_000)] = 256
     max_values: AtLeastOne = 1_000  # repeated elements of one kind in one entry
     strict_encodings: bool = False  # restrict declared labels to allowed_encodings too (003)
     allowed_encodings: tuple[str, ...] = (
@@ -117,14 +116,12 @@ class ScheduleConfig(Value):
     """002 §6.1, and the price of a request (D34)."""
 
     policy: Literal["budget", "seed"] = "budget"  # seed: 002 §6 as written, guarded by D20
-    price_sec: PositiveNumber = (
-        2_700.0  # budget: how long unseen entries wait together before a poll
-    )
+    # budget: how long unseen entries wait together before a poll
+    price_sec: PositiveNumber = 2_700.0
     whole_document_price: Factor = 4.0  # times the price, for a feed that never answers 304
     late_price_max: Factor = 16.0  # times the price at most, while the host's lane is late
-    quiet_max_interval_sec: WholeSecondsOrZero = (
-        0  # budget: ceiling of feeds that are silent; 0: the usual one
-    )
+    # budget: ceiling of feeds that are silent; 0: the usual one
+    quiet_max_interval_sec: WholeSecondsOrZero = 0
     initial_interval_sec: WholeSeconds = 900
     min_interval_sec: WholeSeconds = 300
     max_interval_sec: WholeSeconds = 86_400
@@ -135,25 +132,21 @@ class ScheduleConfig(Value):
     jitter_ratio: Annotated[float, Meta(ge=0, lt=1)] = 0.15
     backoff_base: Factor = 2.0
     backoff_cap_sec: WholeSecondsOrZero = 3_600
-    error_budget: Ratio = (
-        0.4  # share of polls that may fail after a success; then the circuit opens
-    )
+    # share of polls that may fail after a success; then the circuit opens
+    error_budget: Ratio = 0.4
     ewma_window: AtLeastOne = 20
-    retry_after_max_sec: WholeSecondsOrZero = (
-        604_800  # a Retry-After beyond a week is read as a week
-    )
+    # a Retry-After beyond a week is read as a week
+    retry_after_max_sec: WholeSecondsOrZero = 604_800
     suspect_after_failures: AtLeastOne = 10  # D24: this many in a row, or one 410
-    gone_after_sec: WholeSecondsOrZero = (
-        86_400  # D24: the second 410 counts when it comes this much later
-    )
+    # D24: the second 410 counts when it comes this much later
+    gone_after_sec: WholeSecondsOrZero = 86_400
 
 
 class FetchConfig(Value):
     """002 §8 and D27, D28."""
 
-    user_agent: str = (
-        "feedmill/0.1"  # names no place: the operator adds one, and doctor asks for it
-    )
+    # names no place: the operator adds one, and doctor asks for it
+    user_agent: str = "feedmill/0.1"
     robots_product: str = "feedmill"  # the product token of RFC 9309 2.2.1
     timeout_ms: Milliseconds = 30_000
     max_redirects: NotNegative = 5
@@ -169,18 +162,15 @@ class FetchConfig(Value):
     connect_timeout_ms: Milliseconds = 10_000  # TCP, TLS and proxy together, per attempt
     read_timeout_ms: Milliseconds = 20_000  # the longest silence of a server
     connection_attempts: AtLeastOne = 3  # 003: connection errors only, within timeout_ms
-    retry_wait_ms: MillisecondsOrZero = (
-        500  # before the second attempt at one address; then doubled
-    )
-    max_idle_connections: NotNegative = (
-        256  # kept for reuse, over all hosts; an idle TLS one has 128 KB
-    )
+    # before the second attempt at one address; then doubled
+    retry_wait_ms: MillisecondsOrZero = 500
+    # kept for reuse, over all hosts; an idle TLS one has 128 KB
+    max_idle_connections: NotNegative = 256
     tls_sessions: NotNegative = 4_096  # hosts whose TLS session is kept for resumption
     dns_timeout_ms: Milliseconds = 5_000
     dns_resolver: Literal["c-ares", "system"] = "c-ares"
-    dns_cache_sec: NotNegativeNumber = (
-        300.0  # at most; the system's resolver does not tell how long an answer holds
-    )
+    # at most; the system's resolver does not tell how long an answer holds
+    dns_cache_sec: NotNegativeNumber = 300.0
     dns_cache_hosts: NotNegative = 10_000
     ca_file: str | None = None  # PEM; None: the machine's own trust store
     content_types: tuple[str, ...] = ()  # of feeds, the only ones that are read; (): what parses
@@ -197,9 +187,8 @@ class HostConfig(Value):
     rps: NotNegativeNumber = 1.0  # HOST_RPS: requests per second; 0 is no limit
     min_gap_ms: MillisecondsOrZero = 1_000  # from the end of one fetch to the start of the next
     max_slow_down: Factor = 32.0
-    incident_after: AtLeastOne = (
-        3  # this many fetches in a row that fail alike are the host's fault
-    )
+    # this many fetches in a row that fail alike are the host's fault
+    incident_after: AtLeastOne = 3
     incident_base_sec: NotNegativeNumber = 60.0
     incident_cap_sec: NotNegativeNumber = 3_600.0
     retry_after_max_sec: NotNegativeNumber = 604_800.0
@@ -214,12 +203,10 @@ class RunConfig(Value):
     feeds_per_claim: AtLeastOne = 20  # of one lane
     idle_sec: PositiveNumber = 1.0  # how often to look for due lanes when there are none
     drain_sec: NotNegativeNumber = 8.0  # what SIGTERM grants to fetches under way
-    parse_in_thread_bytes: NotNegative = (
-        262_144  # larger documents are hashed and compared off the event loop
-    )
-    memory_mb: AtLeastOne = (
-        256  # for large documents while they are read and committed, over all lanes
-    )
+    # larger documents are hashed and compared off the event loop
+    parse_in_thread_bytes: NotNegative = 262_144
+    # for large documents while they are read and committed, over all lanes
+    memory_mb: AtLeastOne = 256
 
 
 class JobsConfig(Value):
@@ -252,9 +239,8 @@ class PushConfig(Value):
     trust_after: AtLeastOne = 3  # entries in a row that came by push
     safety_poll_sec: WholeSeconds = 86_400  # how often a feed with a trusted hub is polled
     push_only_poll_sec: WholeSeconds = 604_800  # how often a feed with push_only is polled
-    hint_gap_sec: NotNegativeNumber = (
-        60.0  # a thin ping brings no poll forward sooner after the last one
-    )
+    # a thin ping brings no poll forward sooner after the last one
+    hint_gap_sec: NotNegativeNumber = 60.0
     hub: bool = False  # be the hub of our own metafeeds, at /hub of the REST server
 
 
@@ -284,9 +270,8 @@ class RetentionConfig(Value):
     events_keep_days: Days = 30  # that every reader with a cursor has read
     unread_events_keep_days: Days = 90  # a reader further behind does not hold the log
     figures_keep_days: Days = 180  # of each feed by the day, of all feeds by the hour, then the day
-    figures_keep_hours_days: Days = (
-        35  # of all feeds by the hour; those of one feed are its fetches
-    )
+    # of all feeds by the hour; those of one feed are its fetches
+    figures_keep_hours_days: Days = 35
     arrivals_keep_days: Days = 400  # when entries came out, for simulations
     merge_undo_days: NotNegative = 30  # how long a merge of two feeds by hand can be undone
 
@@ -319,21 +304,18 @@ class StoreConfig(Value):
     synchronous: Literal["normal", "full"] = "normal"  # full: sync every commit
     readers: Annotated[int, Meta(ge=1, le=256)] = 4  # threads that read the database
     patience_sec: NotNegativeNumber = 60.0  # for another program that holds the database
-    segment_grace_sec: NotNegativeNumber = (
-        3_600.0  # from the last pointer into a segment to its end
-    )
+    # from the last pointer into a segment to its end
+    segment_grace_sec: NotNegativeNumber = 3_600.0
     raw_copies: bool = False  # write out/raw/<day>/<fetch_id>.blob beside the NDJSON files
     tap_format: Literal["plain", "cloudevents"] = "plain"  # of NDJSON files and standard output
     event_source: str = "urn:feedmill"  # who CloudEvents say they come from; a URI
-    url: StoreUrl | None = (
-        None  # FEEDMILL_STORE_URL, DATABASE_URL: postgresql://…; None: SQLite in home
-    )
+    # FEEDMILL_STORE_URL, DATABASE_URL: postgresql://…; None: SQLite in home
+    url: StoreUrl | None = None
     connections: Annotated[int, Meta(ge=1, le=1_000)] = 10  # of one process to PostgreSQL
     pooled: bool = False  # a pooler in transaction mode stands before PostgreSQL
     timeout_sec: PositiveNumber = 60.0  # for one statement on PostgreSQL, and for a connection
-    migrate_wait_sec: NotNegativeNumber = (
-        300.0  # how long worker, api and relay wait for `feedmill migrate`
-    )
+    # how long worker, api and relay wait for `feedmill migrate`
+    migrate_wait_sec: NotNegativeNumber = 300.0
 
 
 class BlobsConfig(Value):
@@ -397,9 +379,8 @@ class ServeConfig(Value):
     body_timeout_sec: PositiveNumber = 30.0
     send_timeout_sec: PositiveNumber = 30.0  # a reader that takes nothing for so long is cut off
     keep_alive_sec: PositiveNumber = 30.0
-    heartbeat_sec: PositiveNumber = (
-        15.0  # between signs of life of a stream on which nothing happens
-    )
+    # between signs of life of a stream on which nothing happens
+    heartbeat_sec: PositiveNumber = 15.0
     look_ms: Milliseconds = 100  # how often the log is polled while a request waits for it
 
 
@@ -413,13 +394,11 @@ class HealthConfig(Value):
 class MetaFeedConfig(Value):
     """Collections as feeds for readers."""
 
-    page_entries: Annotated[int, Meta(ge=1, le=200)] = (
-        50  # when a reader asks for no other number; at most 200
-    )
+    # when a reader asks for no other number; at most 200
+    page_entries: Annotated[int, Meta(ge=1, le=200)] = 50
     max_age_sec: WholeSecondsOrZero = 300  # how long a reader may keep a page without asking
-    base_url: HttpUrl | None = (
-        None  # the public URL of the server, when it differs from the requested one
-    )
+    # the public URL of the server, when it differs from the requested one
+    base_url: HttpUrl | None = None
     hub_url: HttpUrl | None = None  # a WebSub hub that is notified of changes
 
 
@@ -484,9 +463,8 @@ class FullTextConfig(Value):
     min_words: NotNegative = 50  # a shorter text is not better than the feed's own
     processes: Annotated[int, Meta(ge=1, le=256)] = 1  # that extract
     deadline_sec: Annotated[float, Meta(ge=0.1, le=3_600)] = 10.0  # to extract one page
-    memory_mb: Annotated[int, Meta(ge=64, le=1_000_000)] = (
-        512  # for one process, beyond what its libraries take
-    )
+    # for one process, beyond what its libraries take
+    memory_mb: Annotated[int, Meta(ge=64, le=1_000_000)] = 512
 
 
 class ClustersConfig(Value):
@@ -494,9 +472,8 @@ class ClustersConfig(Value):
 
     enabled: bool = False
     tags: tuple[str, ...] = ()  # only feeds with one of these tags; none: all feeds
-    window_days: Annotated[int, Meta(ge=1, le=90)] = (
-        14  # how long after it came in an entry is compared with new ones
-    )
+    # how long after it came in an entry is compared with new ones
+    window_days: Annotated[int, Meta(ge=1, le=90)] = 14
     max_entries: Annotated[int, Meta(ge=2, le=1_000_000)] = 200  # of one cluster
 
 
@@ -530,17 +507,14 @@ class BusConfig(Value):
     window: AtLeastOne = 500  # events on their way at once; all are acknowledged before the next
     timeout_sec: PositiveNumber = 10.0  # to connect, and for the acknowledgements of one window
     look_sec: PositiveNumber = 0.2  # how often the log is looked at
-    max_event_bytes: AtLeastOne = (
-        900_000  # larger data stays in the log, and the message says where
-    )
-    replicas: AtLeastOne = (
-        1  # NATS: of a stream that is made; Redis, Valkey: copies that are waited for
-    )
+    # larger data stays in the log, and the message says where
+    max_event_bytes: AtLeastOne = 900_000
+    # NATS: of a stream that is made; Redis, Valkey: copies that are waited for
+    replicas: AtLeastOne = 1
     max_age_days: FloatDays = 30.0  # NATS: of a stream that is made; 0 is no limit
     duplicate_window_sec: NotNegativeNumber = 120.0  # NATS: of a stream that is made
-    max_events: NotNegative = (
-        1_000_000  # Redis, Valkey: the stream is cut to about so many; 0 is no limit
-    )
+    # Redis, Valkey: the stream is cut to about so many; 0 is no limit
+    max_events: NotNegative = 1_000_000
     creds_file: str | None = None  # NATS: a credentials file
     ca_file: str | None = None  # PEM; None: the machine's own trust store
 

@@ -53,6 +53,15 @@ class FeedmillError(Exception):
     hint = ""
 
 
+class ReasonedError(FeedmillError):
+    """One whose reason, and maybe the way out, is said where it is raised."""
+
+    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+        self.reason = reason
+        self.hint = hint
+        super().__init__(message)
+
+
 class UsageError(FeedmillError, ValueError):
     """A caller passed something that has no meaning."""
 
@@ -70,25 +79,18 @@ class UnknownPolicyError(UsageError):
         super().__init__(f"no URL policy is called {name!r}; choose one of: {', '.join(known)}")
 
 
-class AddressError(UsageError):
+class AddressError(ReasonedError, UsageError):  # bad-address, or the guard's reason
     """An address that feedmill does not subscribe to; `reason` says what is wrong with it."""
 
-    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
-        self.reason = reason  # bad-address, or the guard's reason
-        self.hint = hint
-        super().__init__(message)
 
-
-class NoFeedError(FeedmillError):
+class NoFeedError(ReasonedError):
     """No feed is where an address leads; `is_passing` when the server's trouble may pass."""
 
     def __init__(
         self, message: str, *, reason: str, is_passing: bool = False, hint: str = ""
     ) -> None:
-        self.reason = reason
         self.is_passing = is_passing
-        self.hint = hint
-        super().__init__(message)
+        super().__init__(message, reason=reason, hint=hint)
 
 
 class CursorError(UsageError):
@@ -106,13 +108,8 @@ class ListError(UsageError):
     reason = "bad-list"
 
 
-class AccessError(FeedmillError):
+class AccessError(ReasonedError):
     """A caller without a token that holds (`unauthenticated`), or with too narrow a one (`forbidden`)."""
-
-    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
-        self.reason = reason
-        self.hint = hint
-        super().__init__(message)
 
 
 class NotFoundError(FeedmillError, LookupError):
@@ -131,13 +128,8 @@ class NotKeptError(NotFoundError):
     reason = "not-kept"
 
 
-class ConflictError(FeedmillError):
+class ConflictError(ReasonedError):
     """What was asked does not go with how things are; `reason` says what stands in the way."""
-
-    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
-        self.reason = reason  # paused, …
-        self.hint = hint
-        super().__init__(message)
 
 
 class SeveralFeedsError(ConflictError):
@@ -149,22 +141,16 @@ class SeveralFeedsError(ConflictError):
         super().__init__(message, reason="several-feeds", hint=hint)
 
 
-class CandidateError(FeedmillError):
+class CandidateError(ReasonedError):  # model.candidate.CandidateReason
     """A window of candidates, or a choice among them, that is not taken; nothing was written."""
 
-    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
-        self.reason = reason  # model.candidate.CandidateReason
-        self.hint = hint
-        super().__init__(message)
 
-
-class TicketError(FeedmillError):
+class TicketError(ReasonedError):  # model.confirmation.TicketReason
     """A ticket that does not hold for this insertion; `reason` says why, and nothing was written."""
 
     def __init__(self, message: str, *, reason: str) -> None:
-        self.reason = reason  # model.confirmation.TicketReason
-        self.hint = "ask the person again with `confirm`; each yes makes a ticket that is good once"
-        super().__init__(message)
+        hint = "ask the person again with `confirm`; each yes makes a ticket that is good once"
+        super().__init__(message, reason=reason, hint=hint)
 
 
 class CrowdedError(FeedmillError):
@@ -215,13 +201,8 @@ class RegexOnlyError(UsageError):
         )
 
 
-class ScreenerError(FeedmillError):
+class ScreenerError(ReasonedError):  # model-missing, model-damaged, llm-unavailable, …
     """A method of screening that cannot answer; the others go on without it."""
-
-    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
-        self.reason = reason  # model-missing, model-damaged, model-unreachable, llm-unavailable, …
-        self.hint = hint
-        super().__init__(message)
 
 
 class ConfigError(FeedmillError):
@@ -250,12 +231,8 @@ class SecretKeyError(FeedmillError):
 DAMAGED_ROW: Final = "damaged-row"  # of a StoreError: one row cannot be read, others can
 
 
-class StoreError(FeedmillError):
+class StoreError(ReasonedError):  # busy, disk-full, io-error, read-only, corrupt, cannot-open, …
     """The store cannot remember or recall; nothing of what was asked was written."""
-
-    def __init__(self, message: str, *, reason: str) -> None:
-        self.reason = reason  # busy, disk-full, io-error, read-only, corrupt, cannot-open, …
-        super().__init__(message)
 
 
 class MigrationError(StoreError):

@@ -148,7 +148,6 @@ class Question(Value):
     state: QuestionState = "pending"
     answered_by: str | None = None
     answered_at: datetime | None = None
-    shown: Literal["terminal", "mcp", "page"] | None = (
-        None  # where the person saw what would be inserted
-    )
+    # where the person saw what would be inserted
+    shown: Literal["terminal", "mcp", "page"] | None = None
     ticket_expires_at: datetime | None = None

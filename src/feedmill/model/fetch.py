@@ -108,9 +108,8 @@ class FetchPlan(Value):
     conditional: bool
     limits: FetchLimits
     validators: Validators | None = None  # sent to the resource that gave them only
-    send_before: float | None = (
-        None  # by the monotonic clock: what has not left by then is not sent
-    )
+    # by the monotonic clock: what has not left by then is not sent
+    send_before: float | None = None
     range_fields: Headers = ()  # of a resumed download: sent at every hop
 
 

@@ -68,6 +68,5 @@ class HostFilter(Value):
     text: str | None = None  # part of the name
     host: str | None = None  # exactly this one, with all its lanes
     troubled: bool = False  # only those that pause or fail
-    resting: bool = (
-        False  # only those that are left alone now; those with the most feeds come first
-    )
+    # only those that are left alone now; those with the most feeds come first
+    resting: bool = False

@@ -248,9 +248,8 @@ class HealthShape(Value):
     next_poll_at: datetime
     line: int | None  # of the first fault in the XML
     column: int | None
-    circuit: (
-        Circuit  # open: the feed spent its error budget and is polled rarely until it is steady
-    )
+    # open: the feed spent its error budget and is polled rarely until it is steady
+    circuit: Circuit
     circuit_since: datetime | None
     error_budget_used: float  # 0 to 1 and beyond: what failures by turns used up of it
     volatile_fields: tuple[str, ...]  # that the publisher changes with every request

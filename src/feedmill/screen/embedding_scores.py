@@ -24,9 +24,8 @@ THIN: Final = Scale(mean=-0.105, deviation=0.0592)
 _FITTED: Final = 0.076  # spread of the cosines of the encoder that was fitted with
 _BACKGROUND_SHARE: Final = 0.65
 _BACKGROUND_NEAREST: Final = 3
-_NAME_SHARE: Final = (
-    0.2  # a name is often a word of many senses; description and both have the rest
-)
+# a name is often a word of many senses; description and both have the rest
+_NAME_SHARE: Final = 0.2
 _BLEND: Final = 4  # examples that weigh as much as name and description
 _AGAINST: Final = 0.5
 

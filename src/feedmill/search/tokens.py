@@ -16,9 +16,8 @@ from typing import Final
 
 from feedmill.model.derived.simplified_chinese import TO_SIMPLIFIED
 
-MAX_CHARS: Final = (
-    60_000  # of an entry's text, and as many of its full text: PostgreSQL indexes 1 MB
-)
+# of an entry's text, and as many of its full text: PostgreSQL indexes 1 MB
+MAX_CHARS: Final = 60_000
 SECTION: Final = "|"  # between title, text and full text: no phrase goes across
 
 _MAX_HTML: Final = 10 * MAX_CHARS

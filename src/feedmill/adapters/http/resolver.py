@@ -30,9 +30,8 @@ from feedmill.model.fetch import Allowed, Refused
 LookupHost = Callable[[str], tuple[str, ...]]
 
 _SLOTS = 512  # questions under way
-_SLOTS_PER_DOMAIN = (
-    16  # of them about names of one registrable domain: its name server may be silent
-)
+# of them about names of one registrable domain: its name server may be silent
+_SLOTS_PER_DOMAIN = 16
 _SLOT_WAIT_SEC = 2.0  # for one of them; who polls other hosts must not wait for a silent server
 _SILENT_AFTER = 8  # questions in a row that got no answer at all: names of the domain fail at once
 _THREADS = 32

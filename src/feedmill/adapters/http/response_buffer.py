@@ -32,9 +32,8 @@ _STOP = -1  # tells libcurl to end the transfer
 _MANY_CHUNKS = 4_096
 _LEAST_MEAN_BYTES = 16
 _MANY_BYTES = _MANY_CHUNKS * _LEAST_MEAN_BYTES
-_LEAST_CHUNK_BYTES = (
-    256  # what a call of libcurl counts for at least: a body may come octet by octet
-)
+# what a call of libcurl counts for at least: a body may come octet by octet
+_LEAST_CHUNK_BYTES = 256
 
 
 class BufferedResponse(Value):

@@ -23,9 +23,8 @@ class StoryText(Value):
     title: str | None = None
     html: str = ""  # its content, its full text or its summary
     links: tuple[str, ...] = ()  # canonical; its own and those of its fetched page
-    published: datetime | None = (
-        None  # by the publisher; None when it is only known when it came in
-    )
+    # by the publisher; None when it is only known when it came in
+    published: datetime | None = None
 
 
 class Sketch(Value, array_like=True):

@@ -26,9 +26,8 @@ class NewJob(Value):
     not_before: datetime | None = None  # None: now
     priority: int = NORMAL_PRIORITY
     keep: bool = False  # retention leaves its row after the end
-    sooner: bool = (
-        False  # one that is queued comes forward with this payload; an ended one restarts
-    )
+    # one that is queued comes forward with this payload; an ended one restarts
+    sooner: bool = False
 
 
 class Job(Value):
@@ -126,9 +125,8 @@ class JobLimit(Value):
     day_steps: int | None = None  # at all hosts together
     max_attempts: int = 8  # of one step; a job whose process died that often has failed
     one_per_host: bool = False  # none is claimed at a host where one runs
-    free: int | None = (
-        None  # how many more this process runs at once; None: as many as are asked for
-    )
+    # how many more this process runs at once; None: as many as are asked for
+    free: int | None = None
 
 
 class JobClaim(Value):

@@ -106,9 +106,8 @@ class CopiedTable(Value):
     name: str
     rows: int
     copied: int = 0
-    folded: int = (
-        0  # twins of another row, once their characters were replaced; ever since it began
-    )
+    # twins of another row, once their characters were replaced; ever since it began
+    folded: int = 0
     replaced: int = 0  # characters that became U+FFFD, ever since it began
 
 

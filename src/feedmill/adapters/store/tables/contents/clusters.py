@@ -48,9 +48,8 @@ from feedmill.model.running.job import JobStep
 
 ClusterEvents = Callable[[Sequence[ClusterChange]], Sequence[NewEvent]]
 
-_PER_KEY: Final = (
-    20  # candidates of one key, the newest: a title that returns every day costs no more
-)
+# candidates of one key, the newest: a title that returns every day costs no more
+_PER_KEY: Final = 20
 _FORGOTTEN: Final = 2_000  # sketches that a batch looks at; more than one brings
 _STORIES: Final = (
     "SELECT e.entry_uid, f.tags, f.overrides, e.title, coalesce(t.html, e.content, e.summary, ''), e.link, e.canonical_link,"
