@@ -761,6 +761,37 @@ class TestEntries:
 
         tell(story)
 
+    def test_entries_that_were_shown_as_texts_are_shown_as_they_are_now(self, tell: Tell) -> None:
+        async def story(store: Store) -> None:
+            async def compare() -> None:
+                where = EntryFilter(include_removed=True, duplicates="include")
+                expected = tuple(map(json.encode, (await store.entries(where)).items))
+                for _ in range(3):  # read, kept, and taken from there
+                    assert (await store.entry_texts(where)).items == expected
+
+            one, two = await a_feed(store, 1), await a_feed(store, 2)
+            shown = [an_entry(name) for name in "abc"]
+            one = await poll(store, one, 1, shown, at=NOON)
+            await compare()
+            one = await poll(store, one, 2, None, at=NOON + HOUR)  # confirmed
+            await compare()
+            image = replace(shown[0], image="https://a.example/new.png")
+            one = await poll(store, one, 3, [image, *shown[1:]], at=NOON + HOUR * 2)  # revised
+            await compare()
+            one = await poll(store, one, 4, shown[2:], at=NOON + HOUR * 3)  # left the document
+            await compare()
+            await store.change_feed(replace(one, title="Another title"))
+            await compare()
+            two = await poll(store, two, 1, [shown[0], an_entry("d")], at=NOON - HOUR)  # duplicates
+            await compare()
+            await store.merge_feeds(two.id, one.id, at=NOON + DAY)
+            await compare()
+            await store.remove_feed(one.id)
+
+            assert (await store.entry_texts(EntryFilter())).items == ()
+
+        tell(story)
+
     def test_pages_of_entries_neither_repeat_nor_leave_out(self, tell: Tell) -> None:
         async def story(store: Store) -> None:
             feed = await a_feed(store)

@@ -6,8 +6,8 @@ are opaque to callers (`paging`).
 # Tested in tests/contracts/store/
 
 import re
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 from msgspec import json
 
@@ -22,6 +22,7 @@ from feedmill.adapters.store.tables.contents.entry_codec import (
     stored_of,
 )
 from feedmill.adapters.store.tables.contents.entry_search import conditions as search_conditions
+from feedmill.adapters.store.tables.contents.entry_text_cache import VERSION_COLUMNS, EntryTextCache
 from feedmill.adapters.store.tables.paging import (
     ARTICLES,
     ENTRY_ORDERS,
@@ -63,6 +64,13 @@ _PROPOSED: Final = 1_000  # titles that are looked at together
 SEARCH_SEC: Final = 10.0
 
 
+class TextEncoder(NamedTuple):
+    """How rows become JSON."""
+
+    columns: str
+    encode: Callable[[Row], bytes]
+
+
 def entries(
     where: EntryFilter, *, after: str | None = None, before: str | None = None, limit: int = 100
 ) -> Query[Page[StoredEntry]]:
@@ -84,31 +92,44 @@ def entries(
 
 
 def entry_texts(
-    where: EntryFilter, *, after: str | None = None, limit: int = 100
+    encoder: TextEncoder,
+    cache: EntryTextCache,
+    where: EntryFilter,
+    *,
+    after: str | None = None,
+    limit: int = 100,
 ) -> Query[Page[bytes]]:
     """The same entries as JSON."""
     if where.order == "relevance":
         page = yield from _most_relevant(where, after, limit)
         return Page(items=tuple(map(json.encode, page.items)), next=page.next)
-    found = yield from _entry_rows(_ENTRIES, where, after, limit)
-    return page_of(
-        found,
-        limit,
-        lambda one: json.encode(stored_of(one[:-1])),
-        lambda one: _cursor_of(one, where),
-    )
-
-
-def sqlite_entry_texts(
-    where: EntryFilter, *, after: str | None = None, limit: int = 100
-) -> Query[Page[bytes]]:
-    """The same as JSON that SQLite writes by itself: no value is made of a row only to be encoded again."""
-    if where.order == "relevance":
-        return (yield from entry_texts(where, after=after, limit=limit))
     keys, _ = ENTRY_ORDERS[where.order]
-    select = f"SELECT {_JSON}, {', '.join(keys)} {FROM_ENTRIES}"
+    select = f"SELECT {', '.join(VERSION_COLUMNS)} {FROM_ENTRIES}"
     found = yield from _entry_rows(select, where, after, limit)
-    return page_of(found, limit, lambda row: row[0], lambda row: ".".join(map(str, row[1:])))
+    places = [VERSION_COLUMNS.index(key) for key in keys]
+    versions = page_of(
+        found, limit, lambda one: one, lambda one: ".".join(str(one[place]) for place in places)
+    )
+    texts = yield from _texts(versions.items, encoder, cache)
+    return Page(items=texts, next=versions.next)
+
+
+def _texts(
+    versions: Sequence[Row], encoder: TextEncoder, cache: EntryTextCache
+) -> Query[tuple[bytes, ...]]:
+    """Their JSON; an entry that was deleted meanwhile is left out."""
+    known = cache.get(versions)
+    missing = [one[0] for one in versions if one[0] not in known]
+    if missing:
+        found = yield from rows(
+            f"SELECT {', '.join(VERSION_COLUMNS)}, {encoder.columns} {FROM_ENTRIES} WHERE e.entry_id @in($1)",
+            missing,
+        )
+        width = len(VERSION_COLUMNS)
+        read = [(one[:width], encoder.encode(one[width:])) for one in found]
+        cache.put(read)
+        known.update((version[0], text) for version, text in read)
+    return tuple([known[one[0]] for one in versions if one[0] in known])
 
 
 def entry(entry_uid: str) -> Query[StoredEntry | None]:
@@ -346,3 +367,6 @@ _JSON: Final = (
     " 'duplicate_of', r.entry_uid, 'cluster_id', 'c' || e.cluster_no"
     ") AS BLOB)"
 )
+ENCODER: Final = TextEncoder(STORED_COLUMNS, lambda one: json.encode(stored_of(one)))
+# JSON that SQLite writes by itself: no value is made of a row only to be encoded again.
+SQLITE_ENCODER: Final = TextEncoder(_JSON, lambda one: one[0])
