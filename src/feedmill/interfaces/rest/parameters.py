@@ -3,9 +3,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from difflib import get_close_matches
+from typing import Annotated, Any, Final, Literal
 
+from litestar import Litestar
+from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
+from litestar.handlers import BaseRouteHandler
 from litestar.params import PathParameter, QueryParameter
 from msgspec.structs import replace
 
@@ -17,11 +21,12 @@ from feedmill.model.derived.search import SearchQuery
 from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
 from feedmill.model.running.figures import Granularity, TopBy
 from feedmill.normalise.dates.parse import parse_date
-from feedmill.publish.shapes import MAX_SEQ
+from feedmill.publish.shapes import MAX_SEQ, Mistake
 from feedmill.search.query import MAX_QUERY_CHARS, parse_query
 
 _MOMENT = "RFC 3339, or a date."
 _MOST_FEEDS = 500
+_PARAMETERS: Final = "parameters"  # in a route's `opt`
 Limit = Annotated[
     int | None, QueryParameter(description="Items per page, 1 to 1,000. Default: 100.")
 ]
@@ -133,6 +138,36 @@ DaysQuery = Annotated[
 TopByQuery = Annotated[TopBy, QueryParameter(description="What the feeds are ordered by.")]
 DayQuery = Annotated[str | None, QueryParameter(description="A day in UTC. Default: today.")]
 QueryFilter = NamedDependency[EntryFilter]
+
+
+def note_parameters(app: Litestar) -> Litestar:
+    """The application, after each of its routes was told which query parameters it declares."""
+    for route in app.routes:
+        for handler, model in getattr(route, "route_handler_map", {}).values():
+            names = {one.field_alias for one in model.expected_query_params}
+            handler.opt[_PARAMETERS] = tuple(sorted(names))
+    return app
+
+
+def refuse_unknown_parameters(
+    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
+) -> None:
+    """Litestar guard: problem 400 for a parameter that the route does not declare, with the nearest that it does."""
+    if connection.scope["query_string"]:
+        known: tuple[str, ...] = handler.opt[_PARAMETERS]
+        unknown = [name for name in connection.query_params if name not in known]
+        if unknown:
+            mistakes = tuple(
+                Mistake(where=name[:100], message=_advice(name, known)) for name in unknown
+            )
+            raise RequestError(code="bad-parameter", errors=mistakes)
+
+
+def _advice(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name[:100], known, n=1)
+    if near:
+        return f"unknown parameter; did you mean {near[0]}?"
+    return f"unknown parameter; this route has{': ' if known else ' '}{', '.join(known) or 'none'}"
 
 
 def entry_filter_of_query(

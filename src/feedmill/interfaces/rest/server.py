@@ -23,6 +23,7 @@ from feedmill.interfaces.rest import openapi_page
 from feedmill.interfaces.rest.auth import authorise
 from feedmill.interfaces.rest.middleware import Middleware
 from feedmill.interfaces.rest.openapi import openapi_document
+from feedmill.interfaces.rest.parameters import note_parameters, refuse_unknown_parameters
 from feedmill.interfaces.rest.problems import HANDLERS, MEDIA_TYPE, problem_bytes
 from feedmill.interfaces.rest.routes.clusters import cluster_routes
 from feedmill.interfaces.rest.routes.cursors import cursor_routes
@@ -145,7 +146,7 @@ def openapi() -> OpenApi:
 
 
 def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: ANN401  # Litestar's
-    return Litestar(
+    app = Litestar(
         route_handlers=[
             feed_routes,
             entry_routes,
@@ -162,10 +163,11 @@ def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: 
             metafeed_routes,
             care_routes,
         ],
-        guards=[authorise],
+        guards=[authorise, refuse_unknown_parameters],
         exception_handlers=HANDLERS,
         openapi_config=shown,
         logging_config=None,
         debug=False,
         **settings,
     )
+    return note_parameters(app)

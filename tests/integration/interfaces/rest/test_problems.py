@@ -54,6 +54,27 @@ def test_a_question_without_meaning_is_a_problem(
     assert answer.json["title"] == PROBLEM_KINDS[code].title
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/entries?limt=5", [("limt", "unknown parameter; did you mean limit?")]),
+        ("/feeds?limit=5&_=1", [("_", "unknown parameter; this route has: cursor, limit, tag")]),
+        (
+            "/entries/nobody?fulltext=true",
+            [("fulltext", "unknown parameter; did you mean full_text?")],
+        ),
+        ("/healthz?a=1&b", [("a", "unknown parameter; this route has none")]),
+    ],
+)
+def test_an_unknown_parameter_is_refused_with_the_nearest_known_one(
+    library: RestMill, path: str, said: list[tuple[str, str]]
+) -> None:
+    answer = library.ask(path)
+
+    assert (answer.status, answer.problem) == (400, "bad-parameter")
+    assert [(one["where"], one["message"]) for one in answer.json["errors"]][:1] == said
+
+
 def test_a_cursor_of_another_list_is_refused(mill: RestMill) -> None:
     for n in range(2):
         mill.send("/feeds", {"url": f"https://paper.example/{n}", "as_is": True})
