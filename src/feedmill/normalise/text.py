@@ -200,13 +200,15 @@ def _strip(text: str, *, swallowing: bool) -> str:
     return _strip_any(text, swallowing=swallowing) if stripped is None else stripped
 
 
-class _Replacements(dict[str, str | None]):
+class _Replacements(dict[str | None, str | None]):
     """What stands for a tag in text, by its name as written: a blank for a block, else nothing.
 
     None for what is more than a tag: an element that is removed with what it holds, an address.
     """
 
-    def __missing__(self, name: str) -> str | None:
+    def __missing__(self, name: str | None) -> str | None:
+        if name is None:  # a comment
+            return ""
         lowered = name.lower()
         special = lowered in REMOVED_TAGS or is_address(lowered)
         replacement = None if special else " " if lowered in BLOCK_TAGS else ""

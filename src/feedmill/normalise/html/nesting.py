@@ -67,7 +67,7 @@ def _is_tidy(html: str, max_depth: int) -> bool:
     stack: list[str] = []
     formatting = 0
     for token in TOKEN_PATTERN.finditer(html):
-        slash, name, attributes, _, _, cdata, _ = token.groups("")
+        slash, name, attributes, _, cdata, _ = token.groups("")
         if slash:
             if not stack or stack.pop() != name:
                 return False

@@ -37,17 +37,18 @@ ATTRIBUTE_VALUE = (
 )
 _TAG_NAME = r"[A-Za-z][^\t\n\f\r />]*+"
 _ATTRIBUTES = rf"(?:[\t\n\f\r /]++|{ATTRIBUTE_NAME}{ATTRIBUTE_VALUE})*+"
+# An empty comment may be written <!--> or <!--->, and --!> closes one too.
+_COMMENT = r"!--(?:-?>|(?s:.)*?(?:--!?>|\Z))"
 TOKEN_PATTERN = re.compile(
     rf"<(?:(?P<slash>/?)(?P<name>{_TAG_NAME})(?P<attributes>{_ATTRIBUTES})(?P<end>>|\Z)"
-    # An empty comment may be written <!--> or <!--->, and --!> closes one too.
-    r"|!--(?:-?>|(?s:.)*?(?P<comment_end>--!?>|\Z))"
+    rf"|{_COMMENT}"
     r"|(?P<cdata>!\[CDATA\[)"
     r"|(?:[!?]|/(?![A-Za-z]))[^>]*+(?P<bogus_end>>|\Z))"
 )
 ATTRIBUTE_PATTERN = re.compile(f"({ATTRIBUTE_NAME})({ATTRIBUTE_VALUE})")
 _SLASH = re.compile(r"""(?:\A|[\t\n\f\r "'])/\Z|\A[^=]*/\Z""")
-# Tags only, for splitting a text at them in one go: the name and the end of each are captured.
-TAG_PATTERN = re.compile(rf"</?({_TAG_NAME}){_ATTRIBUTES}(>|\Z)")
+# Tags and comments, for splitting a text at them in one go: name and end of a tag are captured.
+TAG_PATTERN = re.compile(rf"<(?:/?({_TAG_NAME}){_ATTRIBUTES}(>|\Z)|{_COMMENT})")
 
 # What the end of a text may have cut off: a name, and the beginning of an attribute's name.
 _CUT_TAG = re.compile(r"</?+([A-Za-z][\w:-]*+)?+(?:\s++([\w:-]*+))?+", re.ASCII)

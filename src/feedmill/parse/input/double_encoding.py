@@ -23,7 +23,12 @@ _LEADING: Final = rb"\xc3[\x82-\xb4]"
 _CONTINUING: Final = [char.encode() for char, code in _BYTE_OF.items() if code < 0xC0]
 _FIRST_BYTES: Final = re.escape(bytes({one[0] for one in _CONTINUING}))  # a quick no for most
 _SUSPICIOUS: Final = re.compile(
-    _LEADING + b"(?=[" + _FIRST_BYTES + b"])(?:" + b"|".join(map(re.escape, _CONTINUING)) + b")"
+    _LEADING
+    + b"(?=["
+    + _FIRST_BYTES
+    + b"])(?:"
+    + b"|".join(map(re.escape, _CONTINUING))
+    + b")[\x80-\xff]*+"
 )
 _ENTRY_START: Final = re.compile(rb"<(?:\w+:)?(?:item|entry)[\s>]")
 _MAX_ROUNDS: Final = 3
@@ -31,13 +36,22 @@ _MAX_ROUNDS: Final = 3
 
 def undo_double_encoding(utf8: bytes) -> tuple[bytes, int]:
     """The text with every certain stretch decoded once more, and how many stretches there were."""
-    if _SUSPICIOUS.search(utf8) is None:
+    first = utf8.find(b"\xc3")  # many times as quick as the pattern, and mostly there is none
+    if first < 0 or not any(map(_is_decodable, _SUSPICIOUS.finditer(utf8, first))):
         return utf8, 0
     starts = [found.start() for found in _ENTRY_START.finditer(utf8)]
     stretches = [utf8[start:end] for start, end in pairwise([0, *starts, len(utf8)])]
     undone = [_undone(stretch) for stretch in stretches]
     count = sum(one is not stretch for one, stretch in zip(undone, stretches, strict=True))
     return (b"".join(undone), count) if count else (utf8, 0)
+
+
+def _is_decodable(found: re.Match[bytes]) -> bool:
+    """False for the end of a run that no stretch around it can be decoded with, such as `à »`."""
+    try:
+        return bool(_BEYOND_ASCII.sub(_decoded_run, found[0].decode()))
+    except (KeyError, UnicodeDecodeError):
+        return False
 
 
 def _undone(utf8: bytes) -> bytes:

@@ -135,6 +135,8 @@ def windows_character(code: int) -> str:
 
 
 def _by_mark(body: bytes) -> Decoded | None:
+    if body.startswith(b"<") and not body.startswith(b"<\x00"):
+        return None  # as nearly all begin
     for mark, encoding in _BOMS:
         if body.startswith(mark):
             return _marked(body, mark, encoding)

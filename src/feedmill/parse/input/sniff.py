@@ -29,6 +29,7 @@ _MAGIC: Final = (
     (b"wOFF", "a font"),
     (b"wOF2", "a font"),
 )
+_MAGIC_BYTES: Final = tuple(magic for magic, _ in _MAGIC)
 EBCDIC_MARK: Final = b"\x4c\x6f\xa7\x94"  # "<?xm", XML 1.0 appendix F
 _BLANK: Final = re.compile(rb"(?:[\x00\s]++|\xef\xbb\xbf|\xff\xfe|\xfe\xff)*+")
 _CONTROL: Final = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
@@ -171,9 +172,8 @@ def _end_of_blank(body: bytes) -> int:
 
 
 def _magic(body: bytes) -> str | None:
-    for magic, what in _MAGIC:
-        if body.startswith(magic):
-            return what
+    if body.startswith(_MAGIC_BYTES):
+        return next(what for magic, what in _MAGIC if body.startswith(magic))
     return "an MP4 file" if body[4:8] == b"ftyp" else None
 
 

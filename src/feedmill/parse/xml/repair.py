@@ -68,7 +68,7 @@ _WORDS: Final[dict[RepairCode, str]] = {
 def with_windows_characters(utf8: bytes) -> tuple[bytes, tuple[Repair, ...]]:
     """The bytes with C1 controls, and references to them, turned into what their writer meant."""
     repairs: tuple[Repair, ...] = ()
-    if not utf8.isascii() and _C1_CHARACTER.search(utf8) is not None:
+    if b"\xc2" in utf8 and _C1_CHARACTER.search(utf8) is not None:
         utf8, count = _C1_CHARACTER.subn(lambda found: _WINDOWS[found[1]], utf8)
         detail = f"{count} C1 controls, read as windows-1252"
         repairs = (Repair(code="characters-restored", detail=detail),)

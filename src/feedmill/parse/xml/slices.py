@@ -54,6 +54,7 @@ class Scan(Value):
     marks: Mapping[int, str] = field(
         default_factory=dict
     )  # digests that are known already, by where the entry begins
+    context: bytes | None = None  # of the entries, if it was needed to find known ones
 
 
 class _KnownSpans:
@@ -64,21 +65,15 @@ class _KnownSpans:
     """
 
     __slots__ = (
-        "_closing",
-        "_known",
-        "_last",
-        "_left",
-        "_lengths",
-        "_seed",
-        "_tries",
-        "_view",
+        "_closing", "_known", "_last", "_left", "_lengths", "_next", "_seed", "_tries", "_utf8",
         "marks",
-    )
+    )  # fmt: skip
 
-    def __init__(self, utf8: bytes, seed: "HASH", closing: bytes, known: Mapping[str, int]) -> None:
-        self._view = memoryview(utf8)
+    def __init__(self, utf8: bytes, seed: "HASH", name: bytes, known: Mapping[str, int]) -> None:
+        self._utf8 = utf8
         self._seed = seed
-        self._closing = closing
+        self._closing = b"</" + name + b">"
+        self._next = _following(name)
         self._known = known
         self._lengths = tuple(known.values())
         self._left = len(utf8)
@@ -86,22 +81,37 @@ class _KnownSpans:
         self._last = -1
         self.marks: dict[int, str] = {}  # by where the entry begins
 
-    def end_of(self, start: int) -> int:
-        """Where the known entry ends that begins there; -1 when there is none."""
-        after = self._last + 1
-        if after < len(self._lengths) and (end := self._end(start, after)) >= 0:
-            return end
-        if self._tries < 0:
-            return -1
-        self._tries -= len(self._lengths)
-        others = (number for number in range(len(self._lengths)) if number != after)
-        return next((end for number in others if (end := self._end(start, number)) >= 0), -1)
+    def add_to(self, spans: list[tuple[int, int]], start: int) -> int:
+        """Add the known entries from there on to the spans, up to the first that is not known.
+
+        The answer is where the last one ends; -1 when there is none.
+        """
+        end = self._end(start, self._last + 1)
+        if end < 0 <= self._tries:
+            self._tries -= len(self._lengths)
+            numbers = range(len(self._lengths))
+            end = next((end for number in numbers if (end := self._end(start, number)) >= 0), -1)
+        last = -1
+        while end >= 0:
+            spans.append((start, end))
+            last = end
+            following = self._next.match(self._utf8, end)
+            if following is None:
+                break
+            start = following.end()
+            end = self._end(start, self._last + 1)
+        return last
 
     def _end(self, start: int, number: int) -> int:
-        end = start + self._lengths[number]
-        if self._view[end - len(self._closing) : end] != self._closing or self._left < 0:
+        """Where the known entry of this number ends, if it is the one that begins there; else -1."""
+        if number >= len(self._lengths):
             return -1
-        mark = _digest(self._seed, self._view[start:end])
+        end = start + self._lengths[number]
+        closing = self._closing
+        closed = self._utf8.startswith(closing, max(end - len(closing), start))
+        if not closed or self._left < 0:
+            return -1
+        mark = _digest(self._seed, self._utf8[start:end])
         if mark not in self._known:
             self._left -= end - start
             return -1
@@ -121,7 +131,7 @@ def scan_entries(utf8: bytes, root: int, max_items: int, known: KnownSlices = fr
     regular = True
     search = _tokens(name).search
     position = root
-    again = None
+    again = context = None
     find = utf8.find
     while len(spans) <= max_items and (found := search(utf8, position)):
         position = found.end()
@@ -148,10 +158,9 @@ def scan_entries(utf8: bytes, root: int, max_items: int, known: KnownSlices = fr
                 regular = False
             opened = found.start()
             if again is None and known and isinstance(known, Mapping):
-                seed = _seed(context_of(utf8, root, opened))
-                again = _KnownSpans(utf8, seed, b"</" + name + b">", known)
-            if again is not None and (end := again.end_of(opened)) >= 0:
-                spans.append((opened, end))
+                context = context_of(utf8, root, opened)
+                again = _KnownSpans(utf8, _seed(context), name, known)
+            if again is not None and (end := again.add_to(spans, opened)) >= 0:
                 position, opened = end, -1
                 continue
             position = end_of_tag(utf8, position)
@@ -161,10 +170,15 @@ def scan_entries(utf8: bytes, root: int, max_items: int, known: KnownSlices = fr
     marks = again.marks if again is not None else {}
     if len(spans) > max_items:
         return Scan(
-            name=name, spans=tuple(spans[:max_items]), regular=regular, more=True, marks=marks
+            name=name,
+            spans=tuple(spans[:max_items]),
+            regular=regular,
+            more=True,
+            marks=marks,
+            context=context,
         )
     scan = _closed(utf8, root, name, spans, opened, regular=regular)
-    return replace(scan, marks=marks) if marks else scan
+    return replace(scan, marks=marks, context=context) if marks else scan
 
 
 def spans_of(utf8: bytes, root: int, numbers: list[int]) -> Spans | None:
@@ -274,6 +288,11 @@ def _tokens(name: bytes) -> re.Pattern[bytes]:
     return re.compile(rb"<(?:/?" + re.escape(name) + rb"(?=[\s/>])|!\[CDATA\[|!--|\?)")
 
 
+@lru_cache(maxsize=64)
+def _following(name: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"\s*+(?=<" + re.escape(name) + rb"[\s/>])")
+
+
 def _after(utf8: bytes, mark: bytes, position: int) -> int:
     found = utf8.find(mark, position)
     return len(utf8) if found < 0 else found + len(mark)
@@ -303,7 +322,7 @@ def _seed(context: bytes) -> "HASH":
     return sha256(READER_VERSION + context)
 
 
-def _digest(seed: "HASH", entry: memoryview) -> str:
+def _digest(seed: "HASH", entry: bytes | memoryview) -> str:
     one = seed.copy()
     one.update(entry)
     return one.hexdigest()

@@ -127,5 +127,9 @@ def _begins_with(utf8: bytes, span: tuple[int, int], element: etree._Element) ->
 def _marks(utf8: bytes, root: int, scan: slices.Scan) -> tuple[str, ...]:
     if not scan.spans:
         return ()
-    context = slices.context_of(utf8, root, scan.spans[0][0])
+    if len(scan.marks) == len(scan.spans) and not scan.more:  # all of them are known
+        return tuple(scan.marks.values())
+    context = scan.context
+    if context is None:
+        context = slices.context_of(utf8, root, scan.spans[0][0])
     return slices.digests(utf8, scan.spans, context, scan.marks)

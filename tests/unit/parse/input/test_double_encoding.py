@@ -38,6 +38,8 @@ def test_text_encoded_three_times_is_decoded_three_times() -> None:
         pytest.param("quoted ”Å” in Swedish", id="a letter before a closing quote"),
         pytest.param("é is shown as Ã© when a reader is wrong", id="both spellings"),
         pytest.param("’ is shown as â€™", id="both spellings of a quote"),
+        pytest.param("« voilà\xa0» et «\xa0à\xa0»", id="a letter before a no-break space"),
+        pytest.param("voilà\xa0! Ã© and 中文", id="a letter before a no-break space, and both"),
         pytest.param("Ã© and 中文", id="a character that no single byte can mean"),
     ],
 )

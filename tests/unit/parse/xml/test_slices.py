@@ -305,6 +305,24 @@ def test_only_so_many_entries_are_read() -> None:
     assert [repair.code for repair in feed.repairs] == ["items-capped"]
 
 
+def test_known_entries_beyond_the_limit_do_not_stand_for_those_within_it() -> None:
+    entries = "".join(f"<item><guid>g{number}</guid></item>" for number in range(4))
+    raw = RawDocument(
+        body=f"<rss><channel>{entries}</channel></rss>".encode(), url="https://x.example/"
+    )
+    whole = parse_document(raw)
+    assert isinstance(whole, ParsedFeed)
+    slices = [entry.slice for entry in whole.entries if entry.slice is not None]
+
+    again = parse_document(
+        raw, ParseLimits(max_items=3), {one.digest: one.length for one in slices[1:]}
+    )
+
+    assert isinstance(again, ParsedFeed)
+    assert [entry.id for entry in again.entries] == ["g0"]
+    assert again.touched == tuple(slices[1:3])
+
+
 def test_the_limit_holds_where_entries_must_be_counted_in_the_tree() -> None:
     limits = ParseLimits(max_items=1)
     nested = f"<item><guid>g1</guid><x>{FIRST}</x></item>"
