@@ -14,6 +14,7 @@ import socket
 import struct
 import sys
 import termios
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -103,6 +104,8 @@ class CurlHandle:
         self._transfer: ResponseBuffer | None = None
         self._set: dict[int, object] = {pycurl.MAX_RECV_SPEED_LARGE: 0}
         self._octets_before: int | None = None  # of the socket, for other requests
+        self._timeout_ms = 0
+        self._paused_at: float | None = None
         self._posts = False  # it was last made ready for a POST
         self._sessions: pycurl.CurlShare | None = None
         for option, value in _FIXED:
@@ -124,6 +127,7 @@ class CurlHandle:
         curl.setopt(pycurl.URL, request.url)
         curl.setopt(pycurl.HTTPHEADER, _lines(request.headers, posts=request.body is not None))
         self._load(request.body)
+        self._timeout_ms, self._paused_at = request.timeout_ms, None
         self._change(pycurl.TIMEOUT_MS, request.timeout_ms)
         self._change(pycurl.CONNECTTIMEOUT_MS, min(request.connect_timeout_ms, request.timeout_ms))
         self._change(pycurl.SSL_VERIFYPEER, 1 if request.verify_tls else 0)
@@ -138,13 +142,18 @@ class CurlHandle:
         self._change(pycurl.MAX_RECV_SPEED_LARGE, bytes_per_sec)
 
     def allow_pause(self) -> None:
-        """Count the time of a pause of ours not against the server: it gets as much again."""
-        if self._request is not None:
-            self._change(pycurl.TIMEOUT_MS, 2 * self._request.timeout_ms)
+        """Count the time of a pause of ours not against the server."""
+        if self._transfer is not None and self._transfer.is_paused:
+            self._change(pycurl.TIMEOUT_MS, 0)
+            self._paused_at = time.monotonic()
 
     def go_on(self) -> None:
-        """Receive again after a pause."""
+        """Receive again after a pause; the server has as much time left as before it."""
         if self._transfer is not None:
+            if self._paused_at is not None:
+                self._timeout_ms += int((time.monotonic() - self._paused_at) * 1000)
+                self._change(pycurl.TIMEOUT_MS, self._timeout_ms)
+                self._paused_at = None
             self._transfer.is_paused = False
             self.curl.pause(pycurl.PAUSE_CONT)
 

@@ -36,6 +36,7 @@ refresh.py. Who claims: scheduler.py.
 import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -64,6 +65,8 @@ from feedmill.observe.traces import Facts, current_trace, span
 from feedmill.publish.events import event_of_host
 from feedmill.schedule.host_pace import host_of_lane, host_state, is_incident, mark_trouble
 
+_CROWDED_WAIT: Final = timedelta(seconds=15)  # for a feed that is large, while many are under way
+
 
 class LaneWorker:
     """One claimed lane: its lease, and the feeds that are left."""
@@ -87,6 +90,7 @@ class LaneWorker:
         self.left = {feed.id for feed in claim.feeds}
         self._memory = services.memory or MemoryBudget(sys.maxsize)
         self.uncommitted: set[str] = set()  # polled, but not committed
+        self.crowded: set[str] = set()  # large, and too many of those are under way
 
     @property
     def pace(self) -> HostPace:
@@ -97,7 +101,7 @@ class LaneWorker:
         """Poll what is due, then release the lane with the feeds that have to wait."""
         try:
             for feed, scheduled_at in self._runs():
-                if self.lease.limited_until(feed.url) is not None:
+                if self.lease.limited_until(feed.url) is not None or self._is_crowded(feed):
                     continue
                 if not await self.lease.may_send(left=self.left):
                     break
@@ -107,6 +111,11 @@ class LaneWorker:
                     break
         finally:
             await self._release()
+
+    def _is_crowded(self, feed: Feed) -> bool:
+        if is_crowded := not self.forced and self._memory.is_crowded(feed.id):
+            self.crowded.add(feed.id)
+        return is_crowded
 
     def _runs(self) -> Iterator[tuple[Feed, datetime]]:
         return zip(self.claim.feeds, self.claim.scheduled_at, strict=True)
@@ -145,18 +154,21 @@ class LaneWorker:
         self, budget: MemoryBudget, feed: Feed, scheduled_at: datetime
     ) -> bool:
         began = self.services.clock.monotonic()
-        async with budget.share() as memory:
-            result = await refresh(
-                feed,
-                scheduled_at=scheduled_at,
-                lane=self.claim.lane,
-                services=self.services,
-                forced=self.forced,
-                charged=not self._is_canary(feed),
-                late_sec=self._late_sec(scheduled_at),
-                send_before=self.lease.deadline,
-                memory=memory,
-            )
+        async with budget.share(feed.id, lambda: self.lease.keep(left=self.left)) as memory:
+            try:
+                result = await refresh(
+                    feed,
+                    scheduled_at=scheduled_at,
+                    lane=self.claim.lane,
+                    services=self.services,
+                    forced=self.forced,
+                    charged=not self._is_canary(feed),
+                    late_sec=self._late_sec(scheduled_at),
+                    send_before=self.lease.deadline,
+                    memory=memory,
+                )
+            finally:
+                self.lease.stop_keeping()
             follows = may_follow(result.feed, self.services.clock.now(), self.services.config.moves)
             if not await self._commit(feed, result, began, is_last=not follows and not self.left):
                 return False
@@ -185,6 +197,8 @@ class LaneWorker:
 
         One that was polled in vain (the run had to stop, the disk was full) waits an interval.
         """
+        if feed.id in self.crowded:
+            return self.services.clock.now() + _CROWDED_WAIT
         if feed.id in self.uncommitted:
             return self.services.clock.now() + timedelta(seconds=feed.schedule.interval_sec)
         return self.lease.limited_until(feed.url) or scheduled_at

@@ -104,7 +104,7 @@ class _Workers:
         if self.failure is not None:
             raise self.failure
         run = self.services.config.run
-        free = (1 if self.backoff.active else run.concurrency) - len(self.busy)
+        free = (1 if self.backoff.active else run.concurrency) - len(self.busy) + self._waiting()
         if free <= 0:
             await self.one_done()
             return 1
@@ -126,6 +126,12 @@ class _Workers:
         for claim in claims:
             self._start(claim, claimed_at)
         return len(claims)
+
+    def _waiting(self) -> int:
+        """Lanes that wait for their turn with a large document: so many take no other's place."""
+        memory = self.services.memory
+        most = self.services.config.run.concurrency
+        return 0 if memory is None or self.backoff.active else min(memory.large_polls, most)
 
     def nothing_due(self) -> None:
         """The store answers: if it was away, it is back, with or without work to do."""

@@ -6,6 +6,7 @@ it; a lease that is too short for the next request is renewed first.
 """
 # Tested in tests/integration/engine/poll/test_lane_worker_host_pause.py
 
+import asyncio
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -14,8 +15,9 @@ from msgspec.structs import replace
 
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.retry import Backoff, retry
+from feedmill.engine.run.retry import Backoff, is_transient, retry
 from feedmill.engine.run.services import Services
+from feedmill.errors import FeedmillError
 from feedmill.model.feed import HostPace, Lane
 from feedmill.model.schedule import Outcome
 from feedmill.schedule.host_pace import (
@@ -54,6 +56,7 @@ class LaneLease:
         self.backoff = Backoff("write", lifecycle)
         self.is_released = False
         self._clock_ahead = clock_ahead(services.clock)
+        self._keeping: asyncio.Task[None] | None = None
 
     async def may_send(self, *, left: Collection[str] = ()) -> bool:
         """Wait for the host's gap if that is short; False when the rest has to wait longer.
@@ -80,19 +83,20 @@ class LaneLease:
         needed = fetch_sec + _COMMIT_SEC
         if self.deadline - clock.monotonic() >= needed:
             return True
-        began = clock.monotonic()
-        held = await self._services.store.renew(
-            self.lane,
-            owner=self._lifecycle.owner,
-            until=clock.now() + timedelta(seconds=lease),
-            feeds=sorted(left),
-        )
-        if not held:
-            self._lifecycle.on_lease_lost(self.lane.key)
+        if not await self._renew(left):
             return False
-        self.deadline = began + lease
         remaining = self.deadline - clock.monotonic()
         return lease >= needed and remaining >= fetch_sec + _COMMIT_SEC / 2
+
+    def keep(self, *, left: Collection[str] = ()) -> None:
+        """Renew the lease in good time from now on: for a large document, which waits for its turn."""
+        self._keeping = asyncio.create_task(self._keep(left), name=f"lease {self.lane.key}")
+
+    def stop_keeping(self) -> None:
+        """Let the lease run: what follows is short, and may give the lane back."""
+        if self._keeping is not None:
+            self._keeping.cancel()
+            self._keeping = None
 
     def limited_until(self, url: str) -> datetime | None:
         """Until when this URL has a Retry-After of its own; the others of its host go on."""
@@ -129,6 +133,34 @@ class LaneLease:
             self.backoff,
             has_time=self.is_leased,
         )
+
+    async def _keep(self, left: Collection[str]) -> None:
+        part_sec = self._services.config.run.lease_sec / 4
+        while True:
+            await asyncio.sleep(self.deadline - 3 * part_sec - self._services.clock.monotonic())
+            try:
+                if not await self._renew(left):
+                    return
+            except FeedmillError as problem:  # the commit will meet it too, and retry
+                if not is_transient(problem):
+                    return
+                await asyncio.sleep(part_sec / 8)
+
+    async def _renew(self, left: Collection[str]) -> bool:
+        """Hold the lane for a whole lease from now on; False when another worker has claimed it."""
+        clock, lease = self._services.clock, self._services.config.run.lease_sec
+        began = clock.monotonic()
+        held = await self._services.store.renew(
+            self.lane,
+            owner=self._lifecycle.owner,
+            until=clock.now() + timedelta(seconds=lease),
+            feeds=sorted(left),
+        )
+        if held:
+            self.deadline = began + lease
+        else:
+            self._lifecycle.on_lease_lost(self.lane.key)
+        return held
 
     async def _apply_sibling_pause(self) -> None:
         """Applies a Retry-After that a sibling lane of the same host received."""

@@ -283,6 +283,25 @@ def test_a_bomb_that_was_paused_ends_at_the_limit_when_it_goes_on() -> None:
     run(story)
 
 
+def test_server_is_not_blamed_for_a_pause_of_ours_that_lasts_longer_than_a_fetch_may() -> None:
+    room, timeout_sec = OneRoom(), 0.3
+
+    async def story() -> None:
+        async with serving(once(answer(200, body=b"z" * 300_000))) as server, fetching() as fetcher:
+            config = msgspec.structs.replace(LOOPBACK, timeout_ms=int(timeout_sec * 1000))
+            plan = plan_fetch(server.url(), None, config)
+            fetch = asyncio.create_task(fetcher.fetch(plan, room=room))
+            await wait_until(lambda: room.go_on is not None, "the pause")
+            await asyncio.sleep(3 * timeout_sec)
+            assert room.go_on is not None
+            room.go_on()
+            response = await fetch
+
+        assert (response.error, len(response.body)) == (None, 300_000)
+
+    run(story)
+
+
 def test_endless_chunks_end_at_the_wire_limit_to_the_octet() -> None:
     async def script(line: Line) -> None:
         await line.hear()
