@@ -33,12 +33,7 @@ Health = Literal[
 ]
 
 DecisionReason = Literal[
-    "new-entries",
-    "no-new-entries",
-    "not-modified",
-    "error-backoff",
-    "retry-after",
-    "gone",
+    "new-entries", "no-new-entries", "not-modified", "error-backoff", "retry-after", "gone"
 ]
 
 StepCode = Literal[

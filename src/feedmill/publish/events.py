@@ -299,10 +299,4 @@ def _event(
     data: Mapping[str, object],
     uid: str | None = None,
 ) -> NewEvent:
-    return NewEvent(
-        type=kind,
-        feed_id=feed.id,
-        occurred_at=now,
-        entry_uid=uid,
-        data=dict(data),
-    )
+    return NewEvent(type=kind, feed_id=feed.id, occurred_at=now, entry_uid=uid, data=dict(data))

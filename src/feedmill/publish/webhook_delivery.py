@@ -17,10 +17,7 @@ from feedmill.publish.signing import SIGNATURE, sign
 DELIVERY: Final = "Feedmill-Delivery"
 WEBHOOK: Final = "Feedmill-Webhook"
 
-_TYPES: Final = {
-    "plain": "application/json",
-    "cloudevents": "application/cloudevents-batch+json",
-}
+_TYPES: Final = {"plain": "application/json", "cloudevents": "application/cloudevents-batch+json"}
 _DETAIL_CHARS: Final = 200
 
 

@@ -17,13 +17,7 @@ from typing import Final, TypeVar
 
 from feedmill.adapters.blobs.errors import blob_error, closed_error
 from feedmill.adapters.blobs.read import BodyReader, open_reader
-from feedmill.adapters.blobs.record import (
-    IntactRecord,
-    ReadAt,
-    iterate_records,
-    payload_of,
-    ref_of,
-)
+from feedmill.adapters.blobs.record import IntactRecord, ReadAt, iterate_records, payload_of, ref_of
 from feedmill.adapters.blobs.repack import Bodies, reencode, sweep
 from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource, SegmentStorage
 from feedmill.adapters.blobs.verify import verify_segments

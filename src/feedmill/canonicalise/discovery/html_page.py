@@ -84,11 +84,7 @@ class HtmlPage(Value):
 
 
 def read_page(
-    html: str | bytes,
-    url: str,
-    announced: Sequence[Link] = (),
-    *,
-    content_type: str | None = None,
+    html: str | bytes, url: str, announced: Sequence[Link] = (), *, content_type: str | None = None
 ) -> HtmlPage:
     """The page behind the markup; `announced` are the links of the HTTP header.
 

@@ -196,8 +196,7 @@ def _progress(pages: int, entries: int) -> dict[str, Any]:
 
 def _limits(config: Config) -> KindLimits:
     return KindLimits(
-        at_one_host=config.backfill.host_pages_per_day,
-        at_all_hosts=config.backfill.pages_per_day,
+        at_one_host=config.backfill.host_pages_per_day, at_all_hosts=config.backfill.pages_per_day
     )
 
 

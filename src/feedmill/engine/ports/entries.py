@@ -93,10 +93,7 @@ class CommitStore(Protocol):
         self, feed_id: str, *, with_keys: bool = True
     ) -> tuple[KnownEntry, ...]: ...
     async def load_existing(
-        self,
-        feed_id: str,
-        keys: Sequence[IdentityKey],
-        article_hashes: Sequence[str],
+        self, feed_id: str, keys: Sequence[IdentityKey], article_hashes: Sequence[str]
     ) -> ExistingEntries: ...  # known and articles in one look
     async def unremoved_entries(
         self, feed_id: str

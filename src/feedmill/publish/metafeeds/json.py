@@ -14,11 +14,7 @@ from feedmill.publish.metafeeds.items import EntrySource, Item, MetaFeed
 _VERSION: Final = "https://jsonfeed.org/version/1.1"
 _UNKNOWN_TYPE: Final = "application/octet-stream"
 # Only strings hold these; a page that embeds the document cannot be left, nor a line be split.
-_ESCAPES: Final = (
-    (b"<", b"\\u003c"),
-    (b"\xe2\x80\xa8", b"\\u2028"),
-    (b"\xe2\x80\xa9", b"\\u2029"),
-)
+_ESCAPES: Final = ((b"<", b"\\u003c"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
 
 
 def write_json_feed(

@@ -7,11 +7,7 @@ signature is part of the address. A status and the provider's code are all that 
 import re
 from typing import Final
 
-from obstore.exceptions import (
-    BaseError,
-    PermissionDeniedError,
-    UnauthenticatedError,
-)
+from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
 from feedmill.errors import BlobError
 

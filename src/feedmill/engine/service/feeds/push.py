@@ -40,10 +40,7 @@ async def feed_push(feed: Feed, services: Services) -> FeedPush:
     found = await services.store.push_subscriptions(feed.id)
     status = await push_status(feed, services.store, config, now)
     words = push_in_words(
-        found,
-        now,
-        trusted=status.trusted,
-        safety_poll=timedelta(seconds=config.safety_poll_sec),
+        found, now, trusted=status.trusted, safety_poll=timedelta(seconds=config.safety_poll_sec)
     )
     if config.public_url is None:
         words = _OFF + ("." if feed.overrides.push_only else "; the feed is polled as usual.")

@@ -21,12 +21,7 @@ from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.schedule import StoredArrival
-from feedmill.publish.figure_shapes import (
-    PolicyFigures,
-    SimulatedFeed,
-    SimulationShape,
-    Timeline,
-)
+from feedmill.publish.figure_shapes import PolicyFigures, SimulatedFeed, SimulationShape, Timeline
 from feedmill.schedule.arrivals import event_times
 from feedmill.schedule.decide import config_of, decide_again, own_schedule, settings_of
 from feedmill.schedule.simulation import (

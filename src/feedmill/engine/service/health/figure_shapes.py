@@ -7,13 +7,7 @@ from msgspec.structs import asdict
 from feedmill.fetch.fault import fault_of
 from feedmill.fetch.figures import quantile_ms
 from feedmill.model.addresses import mask_address
-from feedmill.model.running.figures import (
-    FailureCount,
-    FeedRank,
-    Figures,
-    PayloadClass,
-    Totals,
-)
+from feedmill.model.running.figures import FailureCount, FeedRank, Figures, PayloadClass, Totals
 from feedmill.publish.figure_shapes import (
     FailureShape,
     FiguresShape,

@@ -17,21 +17,12 @@ from feedmill.engine.service.queries import counts, require_feed
 from feedmill.errors import RangeError
 from feedmill.fetch.figures import sum_figures, sum_totals
 from feedmill.model.running.figures import FiguresAt, Granularity, TopBy, TotalsAt
-from feedmill.publish.figure_shapes import (
-    FeedFigures,
-    FiguresPoint,
-    Stats,
-    TopFeeds,
-    TotalFigures,
-)
+from feedmill.publish.figure_shapes import FeedFigures, FiguresPoint, Stats, TopFeeds, TotalFigures
 
 TOP_ITEMS: Final = 20
 MAX_TOP_ITEMS: Final = 500
 _MAX_POINTS: Final = 2_000  # of one answer
-_SPANS: Final[dict[Granularity, timedelta]] = {
-    "hour": timedelta(hours=1),
-    "day": timedelta(days=1),
-}
+_SPANS: Final[dict[Granularity, timedelta]] = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 _DEFAULT: Final[dict[Granularity, timedelta]] = {
     "hour": timedelta(days=1),
     "day": timedelta(days=30),
