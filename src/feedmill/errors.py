@@ -43,7 +43,9 @@ reason (`Unreadable`, `Refused`, `Failed`).
 # Tested in tests/unit/interfaces/grpc/test_errors.py
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 
 class FeedmillError(Exception):
@@ -126,6 +128,13 @@ class NotKeptError(NotFoundError):
     """It was here, and retention let it go."""
 
     reason = "not-kept"
+
+
+def required(found: T | None, message: str, hint: str = "") -> T:
+    """What was found; NotFoundError when that is nothing."""
+    if found is None:
+        raise NotFoundError(message, hint)
+    return found
 
 
 class ConflictError(ReasonedError):

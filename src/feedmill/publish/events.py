@@ -56,7 +56,7 @@ def events_of_changes(
                 events.append(_revised(change, feed, fetch_id, now))
             case Rekeyed():
                 data = {"entries": len(change.remaps), "fetch_id": fetch_id}
-                events.append(_event("feed.rekeyed", feed, now, data=data))
+                events.append(_event("feed.rekeyed", feed.id, now, data))
             case _:
                 pass
     events += [_removed(one, feed, fetch_id, now) for one in removed]
@@ -67,7 +67,7 @@ def events_of_changes(
             "previous_fetch_id": previous_fetch_id,
             "told_one_by_one": not is_flood,
         }
-        events.append(_event("history.rewritten", feed, now, data=data))
+        events.append(_event("history.rewritten", feed.id, now, data))
     return tuple(events)
 
 
@@ -84,16 +84,14 @@ def event_of_state(before: Feed, after: Feed, *, now: datetime) -> tuple[NewEven
         "circuit_before": was,
         "circuit": now_is,
     }
-    return (_event("feed.state", after, now, data=data),)
+    return (_event("feed.state", after.id, now, data),)
 
 
 def event_of_quota(
     feed_id: str, reason: QuotaReason | None, *, now: datetime, **counts: int
 ) -> NewEvent:
     """A feed that brought more than its quotas allow: what waits, or what was deleted early (D40)."""
-    return NewEvent(
-        type="feed.quota", feed_id=feed_id, occurred_at=now, data={"reason": reason, **counts}
-    )
+    return _event("feed.quota", feed_id, now, {"reason": reason, **counts})
 
 
 def event_of_host(
@@ -110,75 +108,43 @@ def event_of_host(
         "until": format_instant(until),
         "canary": pace.canary if after == "incident" else None,
     }
-    return NewEvent(type="host.state", feed_id="", occurred_at=now, data=data)
+    return _event("host.state", "", now, data)
 
 
 def events_of_clusters(changes: Sequence[ClusterChange], now: datetime) -> tuple[NewEvent, ...]:
     """An event for each entry that joined a cluster, moved to another one or left one."""
     return tuple(
-        NewEvent(
-            type="entry.clustered",
-            feed_id=change.feed_id,
-            occurred_at=now,
-            entry_uid=change.entry_uid,
-            data=msgspec.to_builtins(change),
-        )
-        for change in changes
+        _event("entry.clustered", one.feed_id, now, msgspec.to_builtins(one), uid=one.entry_uid)
+        for one in changes
     )
 
 
 def event_of_full_text(found: FullText) -> NewEvent:
     """A full text that was extracted, or could not be."""
-    data: dict[str, object] = {"entry_uid": found.entry_uid, "url": found.url}
-    if found.state == "extracted":
-        data |= {
-            "words": found.words,
-            "language": found.language,
-            "author": found.author,
-            "paywalled": found.paywalled,
-            "extractor": found.extractor,
-            "version": found.version,
-        }
-    else:
-        data |= {"reason": found.reason, "detail": found.detail}
-    return NewEvent(
-        type="fulltext.extracted" if found.state == "extracted" else "fulltext.failed",
-        feed_id=found.feed_id,
-        occurred_at=found.extracted_at,
-        entry_uid=found.entry_uid,
-        data=data,
-    )
+    is_there = found.state == "extracted"
+    names = "words language author paywalled extractor version" if is_there else "reason detail"
+    data = _fields(found, f"entry_uid url {names}")
+    kind: EventType = "fulltext.extracted" if is_there else "fulltext.failed"
+    return _event(kind, found.feed_id, found.extracted_at, data, uid=found.entry_uid)
 
 
 def event_of_media(item: MediaItem, *, at: datetime) -> NewEvent:
     """A file that was stored, or could not be."""
-    data: dict[str, object] = {
-        "entry_uid": item.entry_uid,
-        "media_id": item.media_id,
-        "url": mask_address(item.url),
-    }
     stored = item.state == "stored"
     names = "sha256 size_bytes media_type path" if stored else "reason detail"
-    data |= {name: getattr(item, name) for name in names.split()}
-    return NewEvent(
-        type="media.stored" if stored else "media.failed",
-        feed_id=item.feed_id,
-        occurred_at=at,
-        entry_uid=item.entry_uid,
-        data=data,
-    )
+    data = _fields(item, f"entry_uid media_id url {names}") | {"url": mask_address(item.url)}
+    kind: EventType = "media.stored" if stored else "media.failed"
+    return _event(kind, item.feed_id, at, data, uid=item.entry_uid)
 
 
 def event_of_new_feed(new: NewFeed) -> NewEvent:
     """A subscription that was not there before."""
-    data = {"url": mask_address(new.url), "title": new.title, "tags": list(new.tags)}
-    return NewEvent(type="feed.added", feed_id=new.id, occurred_at=new.created_at, data=data)
+    return _event("feed.added", new.id, new.created_at, _subscription(new))
 
 
 def event_of_removed_feed(feed: Feed, *, now: datetime) -> NewEvent:
     """A subscription that was given up."""
-    data = {"url": mask_address(feed.url), "title": feed.title, "tags": list(feed.tags)}
-    return NewEvent(type="feed.removed", feed_id=feed.id, occurred_at=now, data=data)
+    return _event("feed.removed", feed.id, now, _subscription(feed))
 
 
 def event_of_move(feed: Feed, move: Move) -> NewEvent:
@@ -190,13 +156,13 @@ def event_of_move(feed: Feed, move: Move) -> NewEvent:
         "proof": move.proof,
         "undone": move.undone_at is not None,
     }
-    return _event("feed.moved", feed, move.undone_at or move.moved_at, data=data)
+    return _event("feed.moved", feed.id, move.undone_at or move.moved_at, data)
 
 
 def event_of_held_move(feed: Feed, url: str, reason: str, *, now: datetime) -> NewEvent:
     """A move that was ripe and is not made."""
     data = {"url": mask_address(feed.url), "to_url": mask_address(url), "reason": reason}
-    return _event("feed.move_held", feed, now, data=data)
+    return _event("feed.move_held", feed.id, now, data)
 
 
 def event_of_merge(loser: Feed, winner: Feed, proof: MoveProof, *, now: datetime) -> NewEvent:
@@ -208,7 +174,7 @@ def event_of_merge(loser: Feed, winner: Feed, proof: MoveProof, *, now: datetime
         "into_url": mask_address(winner.url),
         "proof": proof,
     }
-    return _event("feed.merged", winner, now, data=data)
+    return _event("feed.merged", winner.id, now, data)
 
 
 def event_of_undone_merge(merged: MergedFeed, into: Feed, *, now: datetime) -> NewEvent:
@@ -220,13 +186,13 @@ def event_of_undone_merge(merged: MergedFeed, into: Feed, *, now: datetime) -> N
         "into_url": mask_address(merged.url),
         "proof": "undone",
     }
-    return _event("feed.unmerged", into, now, data=data)
+    return _event("feed.unmerged", into.id, now, data)
 
 
 def event_of_rewound_log(delivered_seq: int, ended_at: int, *, now: datetime) -> NewEvent:
     """A log that had told more than it has now; readers get it wherever they are."""
     data = {"delivered_seq": delivered_seq, "log_ended_at": ended_at}
-    return NewEvent(type="log.rewound", feed_id="", occurred_at=now, data=data)
+    return _event("log.rewound", "", now, data)
 
 
 def is_rewound_untold(
@@ -258,7 +224,7 @@ def _added(change: Added, feed: Feed, fetch_id: str, now: datetime) -> NewEvent:
         "title": entry.title,
         "duplicate_article": change.article == "duplicate",
     }
-    return _event("new_entry", feed, now, uid=change.entry_uid, data=data)
+    return _event("new_entry", feed.id, now, data, uid=change.entry_uid)
 
 
 def _revised(change: Revised, feed: Feed, fetch_id: str, now: datetime) -> NewEvent:
@@ -272,7 +238,7 @@ def _revised(change: Revised, feed: Feed, fetch_id: str, now: datetime) -> NewEv
         "title": entry.title,
         "raw_refs": [_raw_ref(entry.slice, fetch_id)],
     }
-    return _event("entry.updated", feed, now, uid=change.known.entry_uid, data=data)
+    return _event("entry.updated", feed.id, now, data, uid=change.known.entry_uid)
 
 
 def _removed(one: Removed, feed: Feed, fetch_id: str, now: datetime) -> NewEvent:
@@ -283,7 +249,7 @@ def _removed(one: Removed, feed: Feed, fetch_id: str, now: datetime) -> NewEvent
         "comment": one.comment,
         "fetch_id": fetch_id,
     }
-    return _event("entry.removed", feed, now, uid=one.known.entry_uid, data=data)
+    return _event("entry.removed", feed.id, now, data, uid=one.known.entry_uid)
 
 
 def _raw_ref(piece: object, fetch_id: str) -> dict[str, object]:
@@ -291,12 +257,15 @@ def _raw_ref(piece: object, fetch_id: str) -> dict[str, object]:
     return {"fetch_id": fetch_id, "offset": offset, "length": length}
 
 
+def _subscription(feed: Feed | NewFeed) -> dict[str, object]:
+    return {"url": mask_address(feed.url), "title": feed.title, "tags": list(feed.tags)}
+
+
+def _fields(value: object, names: str) -> dict[str, object]:
+    return {name: getattr(value, name) for name in names.split()}
+
+
 def _event(
-    kind: EventType,
-    feed: Feed,
-    now: datetime,
-    *,
-    data: Mapping[str, object],
-    uid: str | None = None,
+    kind: EventType, feed_id: str, at: datetime, data: Mapping[str, object], uid: str | None = None
 ) -> NewEvent:
-    return NewEvent(type=kind, feed_id=feed.id, occurred_at=now, entry_uid=uid, data=dict(data))
+    return NewEvent(type=kind, feed_id=feed_id, occurred_at=at, entry_uid=uid, data=dict(data))

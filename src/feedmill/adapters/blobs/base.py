@@ -13,11 +13,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from feedmill.adapters.blobs.errors import blob_error, closed_error
 from feedmill.adapters.blobs.read import BodyReader, open_reader
-from feedmill.adapters.blobs.record import IntactRecord, ReadAt, iterate_records, payload_of, ref_of
+from feedmill.adapters.blobs.record import (
+    IntactRecord,
+    Item,
+    ReadAt,
+    iterate_records,
+    payload_of,
+    ref_of,
+)
 from feedmill.adapters.blobs.repack import Bodies, reencode, sweep
 from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource, SegmentStorage
 from feedmill.adapters.blobs.verify import verify_segments
@@ -32,8 +39,18 @@ _SHA256_BYTES = 32
 _NOTED: Final = 4_096  # feeds with a body that has its note
 
 
+class ItemWriter(Protocol):
+    """Whatever makes items durable, many at once."""
+
+    async def put(self, item: Item) -> BlobRef: ...
+    async def seal(self) -> str | None: ...  # the name of what was filled since the last time
+    async def close(self) -> None: ...
+
+
 class BaseBlobs:
-    """What a raw store does with the segments that are there."""
+    """What every raw store does; how new items are written is its own (`_writer`)."""
+
+    _writer: ItemWriter
 
     def __init__(
         self, storage: SegmentStorage, place: str, clock: Clock, *, grace: timedelta, readers: int
@@ -42,6 +59,20 @@ class BaseBlobs:
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="feedmill-blobs-read")
         self._closed = False
         self._noted: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    async def put(self, body: bytes, *, sha256: str, note: bytes = b"") -> BlobRef:
+        """Keep a body; durable when this returns, and in a bucket readable from everywhere."""
+        check_sha256(sha256)
+        return await self._writer.put(Item(sha256, body, note))
+
+    async def annotate(self, sha256: str, note: bytes) -> None:
+        """Keep a note about a body that is kept already; durable when this returns."""
+        check_sha256(sha256)
+        await self._writer.put(Item(sha256, None, note))
+
+    async def seal(self) -> str | None:
+        """End the segment that this process fills, or send off what is gathered; its name."""
+        return await self._writer.seal()
 
     async def get(self, ref: BlobRef, prefix: bytes | None = None) -> bytes:
         """The exact bytes of a body; the prefix is found by itself when it is not at hand."""
@@ -163,9 +194,10 @@ class BaseBlobs:
         except OSError as error:
             raise blob_error(error, self._place) from error
 
-    async def end_reading(self) -> None:
-        """Refuse whatever is asked from now on, and end the threads."""
+    async def close(self) -> None:
+        """Refuse whatever is asked from now on, finish what was asked, and end the threads."""
         self._closed = True
+        await self._writer.close()
         await asyncio.to_thread(self._readers.shutdown)
 
 

@@ -13,10 +13,11 @@ import asyncio
 import fcntl
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 import msgspec
 
@@ -27,8 +28,21 @@ from feedmill.engine.ports.media import PartialFile
 from feedmill.errors import NotKeptError
 from feedmill.model.derived.media import PartialState
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _PIECE: Final = 1024 * 1024
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+
+
+def in_thread(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """A method whose blocking work is done on a thread."""
+
+    @wraps(work)
+    async def method(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(work, *args, **kwargs)
+
+    return method
 
 
 class DiskPartial:
@@ -77,9 +91,13 @@ class DiskPartial:
         """The first bytes."""
         return os.pread(self._descriptor, length, 0)
 
-    async def digest(self, algorithm: str) -> str:
+    @in_thread
+    def digest(self, algorithm: str) -> str:
         """Another digest of all bytes."""
-        return await asyncio.to_thread(self._digest, algorithm)
+        found = hashlib.new(algorithm)
+        for piece in self._pieces():
+            found.update(piece)
+        return found.hexdigest()
 
     def close(self) -> None:
         """Let go of it; what is there stays."""
@@ -106,12 +124,6 @@ class DiskPartial:
         self._note.unlink(missing_ok=True)
         self.close()
 
-    def _digest(self, algorithm: str) -> str:
-        found = hashlib.new(algorithm)
-        for piece in self._pieces():
-            found.update(piece)
-        return found.hexdigest()
-
     def _pieces(self) -> Iterator[bytes]:
         at = 0
         while piece := os.pread(self._descriptor, _PIECE, at):
@@ -133,52 +145,98 @@ class DiskMedia:
         self.place = str(folder)
         self.boot = _boot_id()
 
-    async def open_partial(self, name: str) -> DiskPartial | None:
+    @in_thread
+    def open_partial(self, name: str) -> DiskPartial | None:
         """The partial file of that name, made when there is none; None while another has it."""
-        return await asyncio.to_thread(self._open_partial, name)
+        return self._open_partial(name)
 
-    async def drop_partials(self, *, keep: Collection[str]) -> int:
+    @in_thread
+    def drop_partials(self, *, keep: Collection[str]) -> int:
         """Delete partial files of downloads that are over; how many."""
-        return await asyncio.to_thread(self._drop_partials, keep)
+        gone = 0
+        for path in (self._folder / "partial").glob("*.part"):
+            if path.stem in keep:
+                continue
+            partial = self._open_partial(path.stem)
+            if partial is not None:
+                partial.remove()
+                gone += 1
+        return gone
 
-    async def keep(self, partial: PartialFile, sha256: str) -> None:
+    @in_thread
+    def keep(self, partial: PartialFile, sha256: str) -> None:
         """Move a partial file into its place."""
-        await asyncio.to_thread(self._keep, partial, sha256)
+        place = self._file(sha256)
+        with _named_errors(self.place):
+            make_folder(place.parent)
+            partial.sync()
+            reach("media-synced")
+            partial.path.replace(place)
+            sync_folder(place.parent)
+            partial.forget()
+        reach("media-kept")
 
-    async def read(self, sha256: str, start: int = 0, length: int | None = None) -> bytes:
+    @in_thread
+    def read(self, sha256: str, start: int = 0, length: int | None = None) -> bytes:
         """Bytes of a file."""
-        return await asyncio.to_thread(self._read, sha256, start, length)
+        try:
+            with self._file(sha256).open("rb") as file:
+                file.seek(start)
+                return file.read(-1 if length is None else length)
+        except FileNotFoundError:
+            raise gone_error(sha256) from None
 
-    async def delete(self, sha256s: Sequence[str]) -> None:
+    @in_thread
+    def delete(self, sha256s: Sequence[str]) -> None:
         """Delete files; those that are not there are gone already."""
-        await asyncio.to_thread(self._delete, sha256s)
+        for sha256 in sha256s:
+            self._file(sha256).unlink(missing_ok=True)
 
-    async def sizes(self) -> dict[str, int]:
+    @in_thread
+    def sizes(self) -> dict[str, int]:
         """The size of every file, by its digest."""
-        return await asyncio.to_thread(
-            lambda: {
-                path.name: path.stat().st_size for path in (self._folder / "files").glob("??/*")
-            }
-        )
+        return {path.name: path.stat().st_size for path in (self._folder / "files").glob("??/*")}
 
-    async def verify(self, sha256: str) -> str | None:
+    @in_thread
+    def verify(self, sha256: str) -> str | None:
         """Read a file whole; what is wrong with it."""
-        return await asyncio.to_thread(self._verify, sha256)
+        found = hashlib.sha256()
+        try:
+            with self._file(sha256).open("rb") as file:
+                while piece := file.read(_PIECE):
+                    found.update(piece)
+        except FileNotFoundError:
+            return "missing"
+        except OSError as problem:
+            return f"cannot be read ({problem.strerror})"
+        return None if found.hexdigest() == sha256 else "damaged"
 
-    async def link(self, path: str, sha256: str) -> None:
+    @in_thread
+    def link(self, path: str, sha256: str) -> None:
         """Give a file a readable name; a file system without links goes without."""
-        await asyncio.to_thread(self._link, path, sha256)
+        name, target = self._folder / "shows" / path, self._file(sha256)
+        with suppress(OSError):  # the file itself is what counts
+            name.parent.mkdir(parents=True, exist_ok=True)
+            name.unlink(missing_ok=True)
+            try:
+                name.symlink_to(Path(os.path.relpath(target, name.parent)))
+            except OSError:
+                name.hardlink_to(target)
 
-    async def links(self) -> frozenset[str]:
+    @in_thread
+    def links(self) -> frozenset[str]:
         """All readable names."""
         shows = self._folder / "shows"
-        return await asyncio.to_thread(
-            lambda: frozenset(path.relative_to(shows).as_posix() for path in shows.glob("*/*"))
-        )
+        return frozenset(path.relative_to(shows).as_posix() for path in shows.glob("*/*"))
 
-    async def unlink(self, paths: Collection[str]) -> None:
+    @in_thread
+    def unlink(self, paths: Collection[str]) -> None:
         """Take readable names away, and folders that become empty."""
-        await asyncio.to_thread(self._unlink, paths)
+        for path in paths:
+            name = self._folder / "shows" / path
+            with suppress(OSError):
+                name.unlink(missing_ok=True)
+                name.parent.rmdir()  # refused while it holds others
 
     def _open_partial(self, name: str) -> DiskPartial | None:
         path = self._folder / "partial" / f"{name}.part"
@@ -192,69 +250,6 @@ class DiskMedia:
                 os.close(descriptor)
                 return None
             return DiskPartial(path, descriptor, self.boot)
-
-    def _drop_partials(self, keep: Collection[str]) -> int:
-        gone = 0
-        for path in (self._folder / "partial").glob("*.part"):
-            if path.stem in keep:
-                continue
-            partial = self._open_partial(path.stem)
-            if partial is not None:
-                partial.remove()
-                gone += 1
-        return gone
-
-    def _keep(self, partial: PartialFile, sha256: str) -> None:
-        place = self._file(sha256)
-        with _named_errors(self.place):
-            make_folder(place.parent)
-            partial.sync()
-            reach("media-synced")
-            partial.path.replace(place)
-            sync_folder(place.parent)
-            partial.forget()
-        reach("media-kept")
-
-    def _read(self, sha256: str, start: int, length: int | None) -> bytes:
-        try:
-            with self._file(sha256).open("rb") as file:
-                file.seek(start)
-                return file.read(-1 if length is None else length)
-        except FileNotFoundError:
-            raise gone_error(sha256) from None
-
-    def _delete(self, sha256s: Sequence[str]) -> None:
-        for sha256 in sha256s:
-            self._file(sha256).unlink(missing_ok=True)
-
-    def _verify(self, sha256: str) -> str | None:
-        found = hashlib.sha256()
-        try:
-            with self._file(sha256).open("rb") as file:
-                while piece := file.read(_PIECE):
-                    found.update(piece)
-        except FileNotFoundError:
-            return "missing"
-        except OSError as problem:
-            return f"cannot be read ({problem.strerror})"
-        return None if found.hexdigest() == sha256 else "damaged"
-
-    def _link(self, path: str, sha256: str) -> None:
-        name, target = self._folder / "shows" / path, self._file(sha256)
-        with suppress(OSError):  # the file itself is what counts
-            name.parent.mkdir(parents=True, exist_ok=True)
-            name.unlink(missing_ok=True)
-            try:
-                name.symlink_to(Path(os.path.relpath(target, name.parent)))
-            except OSError:
-                name.hardlink_to(target)
-
-    def _unlink(self, paths: Collection[str]) -> None:
-        for path in paths:
-            name = self._folder / "shows" / path
-            with suppress(OSError):
-                name.unlink(missing_ok=True)
-                name.parent.rmdir()  # refused while it holds others
 
     def _file(self, sha256: str) -> Path:
         return self._folder / "files" / sha256[:2] / sha256

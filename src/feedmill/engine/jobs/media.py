@@ -17,6 +17,7 @@ from feedmill.engine.documents.fetch_document import describe_verdict
 from feedmill.engine.documents.media import make_room, media_of, store_media, sweep_media
 from feedmill.engine.jobs.kind import FINAL_REASONS, JobKind, JobRun, KindLimits
 from feedmill.engine.ports.media import PartialFile
+from feedmill.engine.run.pages import each_page
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.judge import judge
@@ -335,14 +336,11 @@ async def _give_up(run: JobRun, item: MediaItem, bad: BadFile) -> JobResult:
 
 
 async def _newest_entries(feed: Feed, run: JobRun) -> list[StoredEntry]:
+    where, read = EntryFilter(feed_id=feed.id, has_enclosure=True), run.services.store.entries
     found: list[StoredEntry] = []
-    after: str | None = None
-    while len(found) < _MAX_ENTRIES:
-        where = EntryFilter(feed_id=feed.id, has_enclosure=True)
-        page = await run.services.store.entries(where, limit=_LOOK_AT, after=after)
+    async for page in each_page(lambda after: read(where, limit=_LOOK_AT, after=after)):
         found += page.items
-        after = page.next
-        if after is None:
+        if len(found) >= _MAX_ENTRIES:
             break
     return found
 

@@ -28,6 +28,7 @@ from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore
 from feedmill.engine.ports.media import MediaFiles, MediaStore
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.pages import each_page
 from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
 from feedmill.errors import BlobError, FeedmillError
@@ -106,13 +107,10 @@ async def _finish_merges(store: Store, before: datetime, now: datetime) -> None:
 
 async def _thin_decisions(store: Store, keep: int) -> int:
     """Delete the decisions of each feed but the last ones; how many went."""
-    gone, after = 0, None
-    while True:
-        page = await store.feeds(limit=_FEEDS_AT_ONCE, after=after)
+    gone = 0
+    async for page in each_page(lambda after: store.feeds(limit=_FEEDS_AT_ONCE, after=after)):
         gone += await store.thin_decisions([feed.id for feed in page.items], keep)
-        after = page.next
-        if after is None:
-            return gone
+    return gone
 
 
 async def _thin_identities(services: Services, now: datetime) -> int:

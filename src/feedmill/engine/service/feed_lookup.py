@@ -4,8 +4,9 @@
 from collections.abc import AsyncIterator
 from typing import Final
 
+from feedmill.engine.run.pages import each_item
 from feedmill.engine.run.services import Services
-from feedmill.errors import NotFoundError, UsageError
+from feedmill.errors import UsageError, required
 from feedmill.model.feed import Feed
 
 _PAGE_ITEMS: Final = 1_000
@@ -16,10 +17,7 @@ async def resolve_feed(name: str, services: Services) -> Feed:
     feed = await services.store.feed(name) or await services.store.find_feed((name,))
     if feed is None and name.strip():  # an empty name is how every id begins
         feed = await _find_by_part(name, services)
-    if feed is None:
-        message = f"there is no feed {name!r}"
-        raise NotFoundError(message, "`feedmill list` lists them")
-    return feed
+    return required(feed, f"there is no feed {name!r}", "`feedmill list` lists them")
 
 
 async def feed_id_of(name: str | None, services: Services) -> str | None:
@@ -33,16 +31,10 @@ async def resolve_feeds(names: tuple[str, ...], services: Services) -> list[Feed
     return list({feed.id: feed for feed in found}.values())
 
 
-async def iterate_feeds(services: Services, tag: str | None = None) -> AsyncIterator[Feed]:
+def iterate_feeds(services: Services, tag: str | None = None) -> AsyncIterator[Feed]:
     """All subscriptions, page by page."""
-    after: str | None = None
-    while True:
-        page = await services.store.feeds(tag=tag, after=after, limit=_PAGE_ITEMS)
-        for feed in page.items:
-            yield feed
-        if page.next is None:
-            return
-        after = page.next
+    read = services.store.feeds
+    return each_item(lambda after: read(tag=tag, after=after, limit=_PAGE_ITEMS))
 
 
 async def all_feeds(services: Services, tag: str | None = None) -> list[Feed]:

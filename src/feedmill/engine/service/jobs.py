@@ -3,8 +3,9 @@
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import clamp_limit, one_of
-from feedmill.errors import ConflictError, NotFoundError
+from feedmill.errors import ConflictError, required
 from feedmill.fetch.guard import printable_url
+from feedmill.model.base import filled
 from feedmill.model.running.job import JOB_STATES, Job, JobFilter
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.shapes import JobPage, JobShape
@@ -56,13 +57,9 @@ async def retry_job(job_id: int, services: Services) -> JobShape:
 
 def job_shape(job: Job) -> JobShape:
     """The job without its payload; its address without credentials."""
-    shown = {name: getattr(job, name) for name in JobShape.__struct_fields__}
-    return JobShape(**{**shown, "url": None if job.url is None else printable_url(job.url)})
+    return filled(JobShape, job, url=None if job.url is None else printable_url(job.url))
 
 
 async def _require(job_id: int, services: Services) -> Job:
     found = await services.store.job(job_id)
-    if found is None:
-        message = f"there is no job {job_id}"
-        raise NotFoundError(message, hint="list them: feedmill jobs")
-    return found
+    return required(found, f"there is no job {job_id}", "list them: feedmill jobs")

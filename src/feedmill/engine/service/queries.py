@@ -19,7 +19,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.feeds.hosts import hold_in_words
 from feedmill.engine.service.feeds.push import unsubscribe_feed
 from feedmill.engine.service.health.feed_health import describe_health
-from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError
+from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError, required
 from feedmill.media.select import rules_of, select_job, wants_media
 from feedmill.model.derived.media import MediaRules
 from feedmill.model.derived.search import SearchQuery
@@ -239,11 +239,7 @@ async def feed_entries(
 
 async def entry(entry_uid: str, services: Services) -> EntryShape:
     """One entry."""
-    found = await services.store.entry(entry_uid)
-    if found is None:
-        message = f"there is no entry {entry_uid[:200]!r}"
-        raise NotFoundError(message)
-    return found
+    return required(await services.store.entry(entry_uid), f"there is no entry {entry_uid[:200]!r}")
 
 
 async def revisions(entry_uid: str, services: Services) -> RevisionPage:
@@ -284,11 +280,7 @@ async def fetch(fetch_id: str, services: Services) -> FetchShape:
 
 
 async def _fetch(fetch_id: str, services: Services) -> FetchRecord:
-    found = await services.store.fetch(fetch_id)
-    if found is None:
-        message = f"there is no fetch {fetch_id[:200]!r}"
-        raise NotFoundError(message)
-    return found
+    return required(await services.store.fetch(fetch_id), f"there is no fetch {fetch_id[:200]!r}")
 
 
 async def articles(
@@ -378,11 +370,7 @@ async def counts(services: Services) -> Counts:
 
 async def require_feed(feed_id: str, services: Services) -> Feed:
     """The feed of that id; NotFoundError when there is none."""
-    found = await services.store.feed(feed_id)
-    if found is None:
-        message = f"there is no feed {feed_id[:200]!r}"
-        raise NotFoundError(message)
-    return found
+    return required(await services.store.feed(feed_id), f"there is no feed {feed_id[:200]!r}")
 
 
 def check_intervals(own: FeedOverrides) -> None:

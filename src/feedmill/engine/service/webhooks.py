@@ -15,9 +15,10 @@ from feedmill.canonicalise.urls import join_url, split_url
 from feedmill.engine.deliver.webhook_request import batch_of, send_batch
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import WebhookStore
+from feedmill.engine.run.pages import each_page
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import refusal
-from feedmill.errors import AddressError, NotFoundError, UsageError
+from feedmill.errors import AddressError, NotFoundError, UsageError, required
 from feedmill.fetch.guard import check_url, printable_url
 from feedmill.model.base import Value
 from feedmill.model.event import Event, EventType
@@ -66,9 +67,9 @@ async def add_webhook(
     if len(await services.store.webhooks()) >= _MAX_WEBHOOKS:
         message = f"there are {_MAX_WEBHOOKS} webhooks already; remove one first"
         raise UsageError(message)
-    if feed_id is not None and await services.store.feed(feed_id) is None:
-        message = f"there is no feed {feed_id!r}"
-        raise NotFoundError(message, "`feedmill list` shows all of them")
+    if feed_id is not None:
+        feed = await services.store.feed(feed_id)
+        required(feed, f"there is no feed {feed_id!r}", "`feedmill list` shows all of them")
     webhook = Webhook(
         id=services.clock.new_id(),
         url=checked,
@@ -154,10 +155,8 @@ async def send_test_delivery(webhook_id: str, services: Services) -> Delivery:
 
 async def _batch(webhook: Webhook, events: Sequence[Event], services: Services) -> Batch:
     batch = await batch_of(webhook, events, services)
-    if batch is None:
-        message = f"the topic of {webhook.id} is not served any more"
-        raise NotFoundError(message, "remove it: feedmill webhook remove")
-    return batch
+    message = f"the topic of {webhook.id} is not served any more"
+    return required(batch, message, "remove it: feedmill webhook remove")
 
 
 async def resend_dead_letters(webhook_id: str, services: Services) -> Resent:
@@ -187,12 +186,9 @@ async def _letters(webhook_id: str, store: WebhookStore) -> tuple[DeadLetter, ..
 
 
 async def _count_letters(webhook_id: str, store: WebhookStore) -> int:
-    count, after = 0, None
-    while True:
-        page = await store.dead_letters(webhook_id, after=after, limit=_LETTERS_PER_PAGE)
-        count, after = count + len(page.items), page.next
-        if after is None:
-            return count
+    read = store.dead_letters
+    letters = each_page(lambda after: read(webhook_id, after=after, limit=_LETTERS_PER_PAGE))
+    return sum([len(page.items) async for page in letters])
 
 
 def _new_secret(clock: Clock) -> WebhookSecret:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.exceptions import AlreadyExistsError
 
 from feedmill.adapters.blobs.bucket.errors import (
     OBJECT_STORE_ERRORS,
@@ -22,6 +22,7 @@ from feedmill.adapters.blobs.bucket.errors import (
     is_past_the_end,
     name_taken_error,
     object_error,
+    object_errors,
 )
 from feedmill.adapters.blobs.errors import moved_error
 from feedmill.adapters.blobs.record import ReadAt
@@ -62,17 +63,13 @@ class Bucket:
     def create(self, name: str, data: bytes) -> bool:
         """Put a whole segment; False when something else has that name."""
         key = segment_key(name)
-        try:
-            reach("blob-write")
-            # One request: a segment is there whole or not at all, and its checksum is checked by
-            # the other side (S3) or on every read (everywhere).
-            obstore.put(self._store, key, data, mode="create", use_multipart=False)
-            reach("blob-synced")
-        except AlreadyExistsError:
+        reach("blob-write")
+        # One request: a segment is there whole or not at all, and its checksum is checked by
+        # the other side (S3) or on every read (everywhere).
+        if not self._put(key, data):
             # Our own: the first attempt was kept and its answer lost, so it was sent again.
             return self._whole(key) == data
-        except OBJECT_STORE_ERRORS as error:
-            raise object_error(error, self.place) from error
+        reach("blob-synced")
         return True
 
     def adopt(self, name: str, data: bytes) -> None:
@@ -136,12 +133,7 @@ class Bucket:
     def mark_for_deletion(self, name: str, now: datetime) -> None:
         """Note that nothing points into the segment."""
         key = f"{MARKS_PREFIX}/{check_segment_name(name)}/{now.astimezone(UTC).strftime(_INSTANT)}"
-        try:
-            obstore.put(self._store, key, b"", mode="create", use_multipart=False)
-        except AlreadyExistsError:  # another process marked it at the same moment
-            pass
-        except OBJECT_STORE_ERRORS as error:
-            raise object_error(error, self.place) from error
+        self._put(key, b"")  # or another process marked it at the same moment
         self._seen.pop(name, None)
         if not self._is_there(name):  # dropped meanwhile by another process
             self.unmark(name)
@@ -166,14 +158,18 @@ class Bucket:
         if instead_of is not None and self.owner() != instead_of:
             return self.owner() or ""
         mode: Literal["create", "overwrite"] = "create" if instead_of is None else "overwrite"
-        data = f"{store_id}\n".encode()
+        is_ours = self._put(OWNER_KEY, f"{store_id}\n".encode(), mode)
+        return store_id if is_ours else self.owner() or ""  # another process was first
+
+    def _put(self, key: str, data: bytes, mode: Literal["create", "overwrite"] = "create") -> bool:
+        """Put a whole object; False when there is one of that key, and none is overwritten."""
         try:
-            obstore.put(self._store, OWNER_KEY, data, mode=mode, use_multipart=False)
-        except AlreadyExistsError:  # another process was first
-            return self.owner() or ""
+            obstore.put(self._store, key, data, mode=mode, use_multipart=False)
+        except AlreadyExistsError:
+            return False
         except OBJECT_STORE_ERRORS as error:
             raise object_error(error, self.place) from error
-        return store_id
+        return True
 
     def _size(self, name: str) -> int:
         try:
@@ -221,22 +217,18 @@ class Bucket:
         return [(key, mark[1]) for key, mark in found if mark is not None]
 
     def _list(self, prefix: str | None) -> Iterator[tuple[str, int]]:
-        try:
+        with object_errors(self.place):
             for chunk in obstore.list(self._store, prefix):
                 for found in chunk:
                     yield found["path"], found["size"]
-        except OBJECT_STORE_ERRORS as error:
-            raise object_error(error, self.place) from error
 
     def _delete(self, keys: Sequence[str]) -> None:
         for key in keys:
             try:
                 obstore.delete(self._store, key)
-            except FileNotFoundError as error:
+            except OBJECT_STORE_ERRORS as error:
                 if not is_missing(error):
                     raise object_error(error, self.place) from error
-            except BaseError as error:
-                raise object_error(error, self.place) from error
 
 
 class RangeCache:

@@ -5,6 +5,8 @@ signature is part of the address. A status and the provider's code are all that 
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
@@ -42,6 +44,15 @@ def object_error(error: Exception, place: str) -> BlobError:
         return BlobError("refused", f"{place}: {advice} ({answer})")
     advice = "the object store does not answer; feedmill goes on by itself when it does"
     return BlobError("unreachable", f"{place}: {advice} ({answer})")
+
+
+@contextmanager
+def object_errors(place: str) -> Iterator[None]:
+    """Errors of the object store become ours."""
+    try:
+        yield
+    except OBJECT_STORE_ERRORS as error:
+        raise object_error(error, place) from error
 
 
 def name_taken_error(place: str) -> BlobError:

@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING, Final
 import obstore
 
 from feedmill.adapters.blobs.bucket.bucket import MEDIA_PREFIX
-from feedmill.adapters.blobs.bucket.errors import OBJECT_STORE_ERRORS, is_missing, object_error
+from feedmill.adapters.blobs.bucket.errors import (
+    OBJECT_STORE_ERRORS,
+    is_missing,
+    object_error,
+    object_errors,
+)
 from feedmill.adapters.blobs.media_files import DiskMedia, gone_error
 from feedmill.adapters.failpoints import reach
 from feedmill.engine.ports.media import PartialFile
-from feedmill.errors import BlobError, FeedmillError, NotKeptError
+from feedmill.errors import BlobError, NotKeptError
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -34,10 +39,8 @@ class BucketMedia(DiskMedia):
 
     async def keep(self, partial: PartialFile, sha256: str) -> None:
         """Upload a partial file; there whole or not at all."""
-        try:
+        with object_errors(self.place):
             await obstore.put_async(self._store, _key(sha256), partial.path)
-        except OBJECT_STORE_ERRORS as error:
-            raise object_error(error, self.place) from error
         reach("media-kept")
         await asyncio.to_thread(partial.remove)
 
@@ -54,7 +57,8 @@ class BucketMedia(DiskMedia):
                 await obstore.get_range_async(self._store, key, start=start, length=length)
             )
         except OBJECT_STORE_ERRORS as error:
-            raise self._error(error, sha256) from error
+            missing = is_missing(error)
+            raise (gone_error(sha256) if missing else object_error(error, self.place)) from error
 
     async def delete(self, sha256s: Sequence[str]) -> None:
         """Delete files; those that are not there are gone already."""
@@ -68,11 +72,9 @@ class BucketMedia(DiskMedia):
     async def sizes(self) -> dict[str, int]:
         """The size of every file, by its digest."""
         found: dict[str, int] = {}
-        try:
+        with object_errors(self.place):
             async for chunk in obstore.list(self._store, MEDIA_PREFIX):
                 found |= {one["path"].rpartition("/")[2]: one["size"] for one in chunk}
-        except OBJECT_STORE_ERRORS as error:
-            raise object_error(error, self.place) from error
         return found
 
     async def verify(self, sha256: str) -> str | None:
@@ -101,9 +103,6 @@ class BucketMedia(DiskMedia):
 
     async def unlink(self, paths: Collection[str]) -> None:
         """There are none."""
-
-    def _error(self, error: Exception, sha256: str) -> FeedmillError:
-        return gone_error(sha256) if is_missing(error) else object_error(error, self.place)
 
 
 def _key(sha256: str) -> str:

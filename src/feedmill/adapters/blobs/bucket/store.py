@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from feedmill.adapters.blobs.base import BaseBlobs, check_sha256
+from feedmill.adapters.blobs.base import BaseBlobs
 from feedmill.adapters.blobs.bucket.address import open_object_store
 from feedmill.adapters.blobs.bucket.bucket import Bucket
 from feedmill.adapters.blobs.bucket.errors import name_taken_error
@@ -52,7 +52,7 @@ class BucketBlobs(BaseBlobs):
         grace = timedelta(seconds=settings.segment_grace_sec)
         self._bucket = Bucket(store, place)
         super().__init__(self._bucket, place, clock, grace=grace, readers=_READERS)
-        self._batches = UploadBatches(
+        self._writer = self._batches = UploadBatches(
             self._keep,
             clock,
             batch_bytes=config.batch_bytes,
@@ -68,20 +68,6 @@ class BucketBlobs(BaseBlobs):
         """The raw store at an address; nothing is asked of it before the first put or get."""
         return cls(open_object_store(url, config), url, clock, store_config, config)
 
-    async def put(self, body: bytes, *, sha256: str, note: bytes = b"") -> BlobRef:
-        """Keep a body; durable and readable from everywhere when this returns."""
-        check_sha256(sha256)
-        return await self._batches.put(Item(sha256, body, note))
-
-    async def annotate(self, sha256: str, note: bytes) -> None:
-        """Keep a note about a body that is kept already; durable when this returns."""
-        check_sha256(sha256)
-        await self._batches.put(Item(sha256, None, note))
-
-    async def seal(self) -> str | None:
-        """Send off what is gathered; the last segment that was made since the last time."""
-        return await self._batches.seal()
-
     async def reencode(self, bodies: Bodies) -> tuple[BlobRef, ...]:
         """One new packed segment with all the bodies; small segments are fetched whole and at once."""
         return await self.reencode_from(await self._near(bodies), bodies)
@@ -94,11 +80,6 @@ class BucketBlobs(BaseBlobs):
     async def check(self) -> None:
         """BlobError when the bucket cannot be listed: no answer, no bucket or no permission."""
         await self.run_in_thread(self._bucket.check)
-
-    async def close(self) -> None:
-        """Send off what is gathered, then end the threads."""
-        await self._batches.close()
-        await self.end_reading()
 
     def _keep(self, items: Sequence[Item]) -> list[BlobRef]:
         for _ in range(_ATTEMPTS):

@@ -17,17 +17,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from feedmill.adapters.blobs.base import BaseBlobs, check_sha256
+from feedmill.adapters.blobs.base import BaseBlobs
 from feedmill.adapters.blobs.disk.appender import Appender
 from feedmill.adapters.blobs.disk.folder import SegmentFolder
 from feedmill.adapters.blobs.disk.writer_thread import WriterThread
 from feedmill.adapters.blobs.errors import blob_error
-from feedmill.adapters.blobs.record import IntactRecord, Item, iterate_records
+from feedmill.adapters.blobs.record import IntactRecord, iterate_records
 from feedmill.config import StoreConfig
 from feedmill.engine.ports.clock import Clock
 from feedmill.errors import BlobError
 from feedmill.model.base import Value
-from feedmill.model.feed import BlobRef
 from feedmill.model.running.storage import Segment
 
 DISK_TIMEOUT_SEC: Final = 60.0  # with a disk that does not answer
@@ -57,7 +56,7 @@ class DiskBlobs(BaseBlobs):
         super().__init__(folder, str(folder.path), clock, grace=grace, readers=_READERS)
         self.recovered = tuple(recovered)  # segments that dead processes had left open
         self._folder = folder
-        self._scribe = WriterThread(
+        self._writer = WriterThread(
             Appender(
                 folder,
                 clock,
@@ -74,20 +73,6 @@ class DiskBlobs(BaseBlobs):
         recovered = await asyncio.to_thread(_prepare, folder)
         return cls(folder, clock, config or StoreConfig(), recovered)
 
-    async def put(self, body: bytes, *, sha256: str, note: bytes = b"") -> BlobRef:
-        """Keep a body; durable when this returns."""
-        check_sha256(sha256)
-        return await self._scribe.put(Item(sha256, body, note))
-
-    async def annotate(self, sha256: str, note: bytes) -> None:
-        """Keep a note about a body that is kept already; durable when this returns."""
-        check_sha256(sha256)
-        await self._scribe.put(Item(sha256, None, note))
-
-    async def seal(self) -> str | None:
-        """End the segment that this process fills, and say its name."""
-        return await self._scribe.seal()
-
     async def segments(self) -> tuple[Segment, ...]:
         """All segments, oldest first; those of processes that died since are sealed first."""
 
@@ -96,12 +81,6 @@ class DiskBlobs(BaseBlobs):
             return tuple(self._folder.segments())
 
         return await self.run_in_thread(list_all)
-
-    async def close(self) -> None:
-        """Finish what was asked, seal the active segment, end the threads."""
-        self._closed = True
-        await self._scribe.close()
-        await self.end_reading()
 
 
 def _prepare(folder: SegmentFolder) -> tuple[Recovered, ...]:

@@ -3,11 +3,10 @@
 
 from typing import Final
 
-import msgspec
-
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import clamp_limit
-from feedmill.errors import NotFoundError
+from feedmill.errors import required
+from feedmill.model.base import filled
 from feedmill.model.derived.cluster import Mirrors
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.shapes import ClusterDetail, ClusterPage
@@ -28,11 +27,9 @@ async def list_clusters(
 async def get_cluster(cluster_id: str, services: Services) -> ClusterDetail:
     """One story with the entries that tell it."""
     found = await services.store.cluster(cluster_id)
-    if found is None:
-        message = f"there is no cluster {cluster_id}"
-        raise NotFoundError(message, hint="list them: feedmill clusters")
+    known = required(found, f"there is no cluster {cluster_id}", "list them: feedmill clusters")
     members = await services.store.cluster_members(cluster_id)
-    return ClusterDetail(**msgspec.structs.asdict(found), members=members)
+    return filled(ClusterDetail, known, members=members)
 
 
 async def find_mirrors(

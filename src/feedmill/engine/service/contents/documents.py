@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 from feedmill.engine.documents.fixtures import Fixture, make_fixture
 from feedmill.engine.documents.raw_documents import load_document
+from feedmill.engine.run.pages import each_item
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
 from feedmill.engine.service.feed_lookup import resolve_feed
@@ -78,24 +79,18 @@ async def _different_documents(
 ) -> AsyncIterator[FetchRecord]:
     """At most two fetches with different bodies that are kept, the newest (or the named one) first."""
     seen: set[str] = set()
-    cursor: str | None = None
     started = newest is None
-    while True:
-        page = await services.store.fetches(feed.id, after=cursor)
-        for fetch in page.items:
-            started = started or fetch.fetch_id == newest
-            body = fetch.body_sha256
-            if not started or body is None or body in seen:
-                continue
-            if await load_document(fetch, services.store, services.blobs) is None:
-                continue
-            seen.add(body)
-            yield fetch
-            if len(seen) == 2:
-                return
-        if page.next is None:
+    async for fetch in each_item(lambda after: services.store.fetches(feed.id, after=after)):
+        started = started or fetch.fetch_id == newest
+        body = fetch.body_sha256
+        if not started or body is None or body in seen:
+            continue
+        if await load_document(fetch, services.store, services.blobs) is None:
+            continue
+        seen.add(body)
+        yield fetch
+        if len(seen) == 2:
             return
-        cursor = page.next
 
 
 def _read(raw: queries.RawContent, services: Services) -> ReadDocument:

@@ -1,7 +1,7 @@
 """Full texts for every interface: opt in, fetch pages, extract stored pages again, read."""
 # Tested in tests/integration/engine/jobs/test_fulltext.py
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from feedmill.engine.documents.full_text import extract_again
 from feedmill.engine.documents.raw_documents import load_body
+from feedmill.engine.run.pages import each_item
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
-from feedmill.errors import NotFoundError
+from feedmill.errors import NotFoundError, required
 from feedmill.extract.opt_in import full_text_job
 from feedmill.model.base import Value
 from feedmill.model.derived.full_text import FullText
@@ -36,10 +37,8 @@ async def get_full_text(entry_uid: str, services: Services) -> FullTextShape:
     """The full text of an entry, or why it has none."""
     entry = await queries.entry(entry_uid, services)
     found = await services.store.full_text(entry.entry_uid)
-    if found is None:
-        message = f"the page of entry {entry.entry_uid} was not fetched"
-        raise NotFoundError(message, "fetch it: `feedmill fulltext fetch ENTRY`")
-    return found
+    message = f"the page of entry {entry.entry_uid} was not fetched"
+    return required(found, message, "fetch it: `feedmill fulltext fetch ENTRY`")
 
 
 async def entry_with_full_text(entry_uid: str, services: Services) -> dict[str, Any]:
@@ -99,8 +98,10 @@ async def replay_pages(
     services: Services, version: str, *, feed_id: str | None = None, everything: bool = False
 ) -> Replayed:
     """Extract stored pages again that another version extracted; all with `everything`."""
-    done = Replayed()
-    async for page in _stored_pages(services, feed_id):
+    done, read = Replayed(), services.store.full_texts
+    async for page in each_item(lambda after: read(feed_id=feed_id, after=after, limit=_PAGE)):
+        if page.body_sha256 is None:
+            continue
         if not everything and page.version == version:
             done = replace(done, current=done.current + 1)
             continue
@@ -110,18 +111,6 @@ async def replay_pages(
         else:
             done = replace(done, pages=done.pages + 1, changed=done.changed + changed)
     return done
-
-
-async def _stored_pages(services: Services, feed_id: str | None) -> AsyncIterator[FullText]:
-    after: str | None = None
-    while True:
-        page = await services.store.full_texts(feed_id=feed_id, after=after, limit=_PAGE)
-        for one in page.items:
-            if one.body_sha256 is not None:
-                yield one
-        if page.next is None:
-            return
-        after = page.next
 
 
 async def _replay(page: FullText, services: Services) -> bool | None:

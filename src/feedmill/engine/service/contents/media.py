@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Final
 
 from feedmill.engine.documents.media import media_of, sweep_media, tidy_media
+from feedmill.engine.run.pages import each_item
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import clamp_limit, one_of, require_feed
-from feedmill.errors import ConflictError, NotFoundError
+from feedmill.errors import ConflictError, NotFoundError, required
 from feedmill.media.select import rules_of, select_job
 from feedmill.model.base import Value
 from feedmill.model.derived.media import MEDIA_STATES, MediaFilter, MediaItem
@@ -48,10 +49,7 @@ async def list_media(
 async def get_media(media_id: str, services: Services) -> MediaShape:
     """One file: stored, on its way, or why not."""
     found = await services.store.media_item(media_id)
-    if found is None:
-        message = f"there is no media file {media_id}"
-        raise NotFoundError(message, hint="list them: feedmill media list")
-    return found
+    return required(found, f"there is no media file {media_id}", "list them: feedmill media list")
 
 
 async def stored_media(media_id: str, services: Services) -> MediaShape:
@@ -118,15 +116,8 @@ async def prune_media(
 
 
 async def _stored(services: Services, feed_id: str | None) -> list[MediaItem]:
-    found: list[MediaItem] = []
-    after: str | None = None
-    where = MediaFilter(feed_id=feed_id, state="stored")
-    while True:
-        page = await services.store.media_items(where, after=after, limit=_PAGE)
-        found += page.items
-        after = page.next
-        if after is None:
-            return found
+    where, read = MediaFilter(feed_id=feed_id, state="stored"), services.store.media_items
+    return [one async for one in each_item(lambda after: read(where, after=after, limit=_PAGE))]
 
 
 async def _beyond_rules(chosen: Sequence[MediaItem], services: Services) -> list[str]:

@@ -55,7 +55,7 @@ async def feed_push(feed: Feed, services: Services) -> FeedPush:
 
 def push_shape(one: PushSubscription) -> PushShape:
     """A subscription without its secret and its callback."""
-    return PushShape(**{name: getattr(one, name) for name in PushShape.__struct_fields__})
+    return filled(PushShape, one)
 
 
 async def resubscribe(feed: Feed, services: Services) -> FeedPush:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from feedmill.config import ScheduleConfig
+from feedmill.engine.run.pages import each_page
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds
 from feedmill.errors import UsageError
@@ -207,14 +208,13 @@ async def _simulate_feed(
 
 async def _fetches(feed: Feed, services: Services, since: datetime) -> list[FetchRecord]:
     """The feed's fetches since then, the oldest first."""
+    read = services.store.fetches
     found: list[FetchRecord] = []
-    after: str | None = None
-    while True:
-        page = await services.store.fetches(feed.id, after=after, limit=_PAGE)
+    async for page in each_page(lambda after: read(feed.id, after=after, limit=_PAGE)):
         found += [one for one in page.items if one.fetched_at >= since]
-        after = page.next
-        if after is None or len(found) % _PAGE:
-            return found[::-1]
+        if len(found) % _PAGE:
+            break
+    return found[::-1]
 
 
 def _recorded_delays(
