@@ -12,24 +12,8 @@ from collections.abc import Iterable, Sequence
 import ada_url
 from msgspec.structs import replace
 
+from feedmill.canonicalise import tracking, urls
 from feedmill.canonicalise.pasted_url import convert_feed_scheme
-from feedmill.canonicalise.tracking import (
-    ARTICLE_PARAMS,
-    FEED_PARAMS,
-    IDENTITY_PARAMS,
-    TrackingList,
-    is_tracking,
-    tracking_list,
-)
-from feedmill.canonicalise.urls import (
-    HttpUrl,
-    drop_params,
-    http_url,
-    param_name,
-    sort_params,
-    split_url,
-    tidy_path,
-)
 from feedmill.errors import UnknownPolicyError
 from feedmill.model.base import Value
 
@@ -57,12 +41,15 @@ class FeedVariant(Value):
 
 FEED_PRESETS = ("feed-aggressive", "feed-moderate", "feed-conservative")
 
-_IDENTITY = UrlPolicy(name="identity-v1", params=IDENTITY_PARAMS)
+_IDENTITY = UrlPolicy(name="identity-v1", params=tracking.IDENTITY_PARAMS)
 _ARTICLE = UrlPolicy(
-    name="article-v1", params=ARTICLE_PARAMS, sorts_params=True, strips_trailing_slash=True
+    name="article-v1", params=tracking.ARTICLE_PARAMS, sorts_params=True, strips_trailing_slash=True
 )
 _CONSERVATIVE = UrlPolicy(
-    name="feed-conservative", params=FEED_PARAMS, tidies_path=True, converts_feed_schemes=True
+    name="feed-conservative",
+    params=tracking.FEED_PARAMS,
+    tidies_path=True,
+    converts_feed_schemes=True,
 )
 _MODERATE = replace(_CONSERVATIVE, name="feed-moderate", strips_trailing_slash=True)
 _AGGRESSIVE = replace(_MODERATE, name="feed-aggressive", strips_www=True)
@@ -83,7 +70,7 @@ _SECOND_LEVELS = frozenset(
         *("ne", "net", "nhs", "nom", "or", "org", "plc", "sch"),
     )
 )
-_IDENTITY_LIST = tracking_list(IDENTITY_PARAMS)
+_IDENTITY_LIST = tracking.tracking_list(tracking.IDENTITY_PARAMS)
 _AUTHORITY_SLASHES = 2
 _MAX_HOST_CHARS = 255  # RFC 1035 2.3.4
 _PARTS = ("protocol", "hostname", "pathname", "search", "username", "password", "hash")
@@ -103,11 +90,11 @@ def canonical_link(
     """
     chosen = _policy(policy) if isinstance(policy, str) else policy
     text = convert_feed_scheme(url.strip()) if chosen.converts_feed_schemes else url
-    href = http_url(text, base)
+    href = urls.http_url(text, base)
     if href is None:
         return None
     params = chosen.params if tracking_params is None else tracking_params
-    return _canonical(split_url(href), chosen, tracking_list(params))
+    return _canonical(urls.split_url(href), chosen, tracking.tracking_list(params))
 
 
 def entry_spellings(href: str, article_params: Iterable[str]) -> tuple[str, str]:
@@ -116,10 +103,10 @@ def entry_spellings(href: str, article_params: Iterable[str]) -> tuple[str, str]
     The same as two calls of `canonical_link`, from one parse.
     """
     if "?" in href or "@" in href:
-        url = split_url(href)
+        url = urls.split_url(href)
         return (
             _canonical(url, _IDENTITY, _IDENTITY_LIST),
-            _canonical(url, _ARTICLE, tracking_list(article_params)),
+            _canonical(url, _ARTICLE, tracking.tracking_list(article_params)),
         )
     identity = href.partition("#")[0]
     if not identity.endswith("/"):
@@ -144,13 +131,13 @@ def feed_variants(
     for preset in presets:
         variant = canonical_link(url, preset, tracking_params=params)
         if variant is not None and variant not in variants:
-            score = cleanliness(variant, FEED_PARAMS if params is None else params)
+            score = cleanliness(variant, tracking.FEED_PARAMS if params is None else params)
             name = preset if isinstance(preset, str) else preset.name
             variants[variant] = FeedVariant(url=variant, policy=name, cleanliness=score)
     return tuple(sorted(variants.values(), key=lambda variant: -variant.cleanliness))
 
 
-def cleanliness(url: str, tracking_params: Iterable[str] = FEED_PARAMS) -> float:
+def cleanliness(url: str, tracking_params: Iterable[str] = tracking.FEED_PARAMS) -> float:
     """The score of seed 004, higher is cleaner; 0.0 for what is no URL.
 
     The function in the seed is normative, its table of examples only an ordering (D4).
@@ -159,13 +146,13 @@ def cleanliness(url: str, tracking_params: Iterable[str] = FEED_PARAMS) -> float
         parts = ada_url.parse_url(url, _PARTS)
     except ValueError:
         return 0.0
-    names = [param_name(piece) for piece in parts["search"][1:].split("&") if piece]
-    listed = tracking_list(tracking_params)
+    names = [urls.param_name(piece) for piece in parts["search"][1:].split("&") if piece]
+    listed = tracking.tracking_list(tracking_params)
     score = 100 if parts["protocol"] == "https:" else 0
     score += 0 if parts["hostname"].startswith("www.") else 50
     score += 20 if parts["pathname"] == "/" or not parts["pathname"].endswith("/") else 0
     score += max(0, 30 - 5 * len(names))
-    score += 0 if any(is_tracking(name, listed) for name in names) else 25
+    score += 0 if any(tracking.is_tracking(name, listed) for name in names) else 25
     score += 0 if parts["username"] or parts["password"] else 15
     score += 0 if parts["hash"] else 10
     return score + max(0.0, (200 - _length(url)) / 10)
@@ -178,8 +165,8 @@ def _policy(name: str) -> UrlPolicy:
         raise UnknownPolicyError(name, tuple(POLICIES)) from None
 
 
-def _canonical(url: HttpUrl, policy: UrlPolicy, listed: TrackingList) -> str:
-    path = tidy_path(url.path) if policy.tidies_path else url.path
+def _canonical(url: urls.HttpUrl, policy: UrlPolicy, listed: tracking.TrackingList) -> str:
+    path = urls.tidy_path(url.path) if policy.tidies_path else url.path
     if policy.strips_trailing_slash:
         path = path.rstrip("/") or "/"
     host = _without_www(url.host) if policy.strips_www else url.host
@@ -189,9 +176,9 @@ def _canonical(url: HttpUrl, policy: UrlPolicy, listed: TrackingList) -> str:
     return f"{url.scheme}://{host}{port}{path}{query and '?'}{query}"
 
 
-def _canonical_query(query: str, policy: UrlPolicy, listed: TrackingList) -> str:
-    kept = drop_params(query, lambda name: is_tracking(name, listed))
-    return sort_params(kept) if policy.sorts_params else kept
+def _canonical_query(query: str, policy: UrlPolicy, listed: tracking.TrackingList) -> str:
+    kept = urls.drop_params(query, lambda name: tracking.is_tracking(name, listed))
+    return urls.sort_params(kept) if policy.sorts_params else kept
 
 
 def _without_www(host: str) -> str:

@@ -9,24 +9,11 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from feedmill.canonicalise import urls
 from feedmill.canonicalise.pasted_url import (
     convert_feed_scheme,
     resolve_url,
     without_end_of_sentence,
-)
-from feedmill.canonicalise.urls import (
-    HttpUrl,
-    drop_params,
-    hides_ipv4,
-    http_url,
-    join_url,
-    other_scheme,
-    param_name,
-    param_value,
-    sort_params,
-    split_url,
-    strip_userinfo_and_fragment,
-    tidy_path,
 )
 from feedmill.model.canonical import RequestRole
 
@@ -53,21 +40,21 @@ _WORDPRESS_PATH = re.compile(r"/feed(?:/(?:atom|rss2|rss|rdf))?\Z", re.IGNORECAS
 def starting_urls(address: str, rewrites: Sequence[Rewrite]) -> list[tuple[str, RequestRole]]:
     """The URLs that a search requests first, in order; () for what is no address."""
     url = resolve_url(address)
-    if url is None or hides_ipv4(address, url):
+    if url is None or urls.hides_ipv4(address, url):
         return []
-    url = strip_userinfo_and_fragment(url)
+    url = urls.strip_userinfo_and_fragment(url)
     starts: dict[str, RequestRole] = {}
     rewritten = rewritten_url(url, rewrites)
     if rewritten is not None:
         starts[rewritten] = "rewrite"
     starts[url] = "input"
     if url.startswith("https:") and not _names_protocol(address.strip()):
-        starts[other_scheme(url)] = "input"
+        starts[urls.other_scheme(url)] = "input"
     bare = resolve_url(without_end_of_sentence(address))
-    if bare is not None and not hides_ipv4(
+    if bare is not None and not urls.hides_ipv4(
         address, bare
     ):  # only where the address as written is none
-        starts.setdefault(strip_userinfo_and_fragment(bare), "input")
+        starts.setdefault(urls.strip_userinfo_and_fragment(bare), "input")
     return list(starts.items())
 
 
@@ -82,18 +69,18 @@ def rewritten_url(url: str, rewrites: Sequence[Rewrite]) -> str | None:
         except Exception:  # noqa: BLE001, S112  # foreign code; the address is left as it is
             continue
         if answer is not None:
-            href = http_url(answer)
-            return None if href is None else strip_userinfo_and_fragment(href)
+            href = urls.http_url(answer)
+            return None if href is None else urls.strip_userinfo_and_fragment(href)
     return None
 
 
 def probed_urls(probe: ProbeRule, url: str) -> tuple[str, ...]:
     """The addresses that a probe proposes, without what is no URL; () when it fails."""
     try:
-        hrefs = [http_url(one) for one in probe(url)]
+        hrefs = [urls.http_url(one) for one in probe(url)]
     except Exception:  # noqa: BLE001  # foreign code; nothing is probed
         return ()
-    return tuple(strip_userinfo_and_fragment(href) for href in hrefs if href is not None)
+    return tuple(urls.strip_userinfo_and_fragment(href) for href in hrefs if href is not None)
 
 
 def feedburner(url: str) -> str | None:
@@ -101,7 +88,7 @@ def feedburner(url: str) -> str | None:
     parts = _parts(url)
     if parts is None or parts.host not in _FEEDBURNER:
         return None
-    return join_url(replace(_plain(parts), host="feeds.feedburner.com", query=None))
+    return urls.join_url(replace(_plain(parts), host="feeds.feedburner.com", query=None))
 
 
 def blogger(url: str) -> str | None:
@@ -113,7 +100,7 @@ def blogger(url: str) -> str | None:
     if host is None:
         return None
     path, query = _blogger_feed(_plain(parts), is_blog=host != "www.blogger.com")
-    return join_url(
+    return urls.join_url(
         replace(_plain(parts), scheme="https", host=host, path=path, query=query or None)
     )
 
@@ -129,9 +116,9 @@ def wordpress_candidates(url: str) -> tuple[str, ...]:
     path = parts.path.rstrip("/")
     if not _WORDPRESS_PATH.search(path):
         path += suffix
-    query = drop_params(parts.query, lambda name: name == "feed") or None
+    query = urls.drop_params(parts.query, lambda name: name == "feed") or None
     bare = replace(parts, userinfo="", query=query, fragment=None)
-    return join_url(replace(bare, path=path)), join_url(replace(bare, path=f"{path}/"))
+    return urls.join_url(replace(bare, path=path)), urls.join_url(replace(bare, path=f"{path}/"))
 
 
 def _names_protocol(text: str) -> bool:
@@ -140,14 +127,14 @@ def _names_protocol(text: str) -> bool:
     return "://" in text and not is_feed_scheme
 
 
-def _parts(url: str) -> HttpUrl | None:
-    href = http_url(url)
-    return None if href is None else split_url(href)
+def _parts(url: str) -> urls.HttpUrl | None:
+    href = urls.http_url(url)
+    return None if href is None else urls.split_url(href)
 
 
-def _plain(parts: HttpUrl) -> HttpUrl:
+def _plain(parts: urls.HttpUrl) -> urls.HttpUrl:
     """The parts that matter to a platform that serves from one host and the default port."""
-    path = tidy_path(parts.path).rstrip("/") or "/"
+    path = urls.tidy_path(parts.path).rstrip("/") or "/"
     return replace(parts, userinfo="", port="", path=path, fragment=None)
 
 
@@ -158,22 +145,22 @@ def _blogger_host(host: str) -> str | None:
     return None if blog is None else f"{blog[1]}.blogspot.com"
 
 
-def _blogger_feed(parts: HttpUrl, *, is_blog: bool) -> tuple[str, str]:
+def _blogger_feed(parts: urls.HttpUrl, *, is_blog: bool) -> tuple[str, str]:
     """Path and query, with the addresses of before 2006 replaced."""
     kept = [piece for piece in (parts.query or "").split("&") if not _is_default(piece)]
     if is_blog and parts.path == "/rss.xml":
-        kept = [*(piece for piece in kept if param_name(piece) != "alt"), "alt=rss"]
+        kept = [*(piece for piece in kept if urls.param_name(piece) != "alt"), "alt=rss"]
     path = parts.path
     if is_blog and path in ("/atom.xml", "/rss.xml"):
         path = "/feeds/posts/default"
-    return path, sort_params("&".join(kept))
+    return path, urls.sort_params("&".join(kept))
 
 
 def _is_default(piece: str) -> bool:
     """Whether the piece says nothing: paging, or `alt` for the format that is served anyway."""
-    name = param_name(piece)
+    name = urls.param_name(piece)
     if name == "alt":
-        return param_value(piece).lower() in ("", "atom", "json")
+        return urls.param_value(piece).lower() in ("", "atom", "json")
     return name in _BLOGGER_PARAMS
 
 
@@ -181,7 +168,9 @@ def _wordpress_suffix(query: str) -> str | None:
     """The pretty path for the first `feed=` that WordPress knows."""
     for piece in query.split("&"):
         feed = (
-            _WORDPRESS_FEED.fullmatch(param_value(piece)) if param_name(piece) == "feed" else None
+            _WORDPRESS_FEED.fullmatch(urls.param_value(piece))
+            if urls.param_name(piece) == "feed"
+            else None
         )
         if feed is not None:
             comments = "/comments" if feed[1] else ""

@@ -46,28 +46,17 @@ from feedmill.canonicalise.urls import (
     split_url,
     strip_userinfo_and_fragment,
 )
+from feedmill.model import canonical
 from feedmill.model.base import Value
-from feedmill.model.canonical import (
-    Ask,
-    Canonical,
-    CanonicalReason,
-    CanonicalSource,
-    Existing,
-    Lookup,
-    NotCanonical,
-    Proof,
-    RequestRole,
-    Seen,
-)
 
-SearchQuestion = Ask | Lookup
-SearchAnswer = Seen | Existing | None
+SearchQuestion = canonical.Ask | canonical.Lookup
+SearchAnswer = canonical.Seen | canonical.Existing | None
 T = TypeVar("T")
 SearchSteps = Generator[SearchQuestion, SearchAnswer, T]
 
 _SLOW_DOWN = 429
 _USERINFO = re.compile(r"//[^/?#]*@")
-_REASONS: dict[Proof, CanonicalReason] = {
+_REASONS: dict[canonical.Proof, canonical.CanonicalReason] = {
     "content": "content_verified",
     "signature": "signature_verified",
 }
@@ -90,8 +79,8 @@ class _Place(Value):
     """An address that serves the feed, and how that is known."""
 
     url: str
-    source: CanonicalSource
-    reason: CanonicalReason | None = None  # None: where the server answered
+    source: canonical.CanonicalSource
+    reason: canonical.CanonicalReason | None = None  # None: where the server answered
     preset: str = ""
 
 
@@ -100,20 +89,20 @@ _DEFAULTS = CanonicalOptions()
 
 def canonicalise(
     address: str, options: CanonicalOptions = _DEFAULTS
-) -> SearchSteps[Canonical | NotCanonical]:
+) -> SearchSteps[canonical.Canonical | canonical.NotCanonical]:
     """Search for the canonical address of the feed that an address leads to."""
     walk = _Walk(options)
     starts = starting_urls(address, options.rewrites)
     if not starts:
         text = _USERINFO.sub("//", address.strip())
         detail = f"{text[:200]!r} is no web address"
-        return NotCanonical(reason="malformed-url", detail=detail, input_url=text)
+        return canonical.NotCanonical(reason="malformed-url", detail=detail, input_url=text)
     walk.log.input_url = next(url for url, role in starts if role == "input")
     spellings = walk.spellings([(url, "input") for url, _ in starts])
     if known := (yield from walk.look_up(spellings, after_fetch=False)):
         return walk.log.existing(known, "input")
     first = yield from walk.begin(starts)
-    if not isinstance(first, Seen):
+    if not isinstance(first, canonical.Seen):
         return first
     home = yield from walk.settle(first)
     if home is None:
@@ -121,9 +110,9 @@ def canonicalise(
     return (yield from _search(walk, home))
 
 
-def _search(walk: "_Walk", home: str) -> SearchSteps[Canonical | NotCanonical]:
+def _search(walk: "_Walk", home: str) -> SearchSteps[canonical.Canonical | canonical.NotCanonical]:
     """Everything after the first answer: other addresses of the feed, and which of them is best."""
-    found: list[tuple[str, CanonicalSource]] = [(home, "response")]
+    found: list[tuple[str, canonical.CanonicalSource]] = [(home, "response")]
     found += [(url, "self") for url in walk.declared_urls()]
     spellings = walk.spellings(found)
     if known := (yield from walk.look_up((*spellings, walk.first.url), after_fetch=True)):
@@ -158,10 +147,10 @@ class _Walk:
         self.stopped = False  # a server answered 429
 
     @property
-    def first(self) -> Seen:
+    def first(self) -> canonical.Seen:
         return self.log.first
 
-    def spellings(self, urls: Iterable[tuple[str, CanonicalSource]]) -> tuple[str, ...]:
+    def spellings(self, urls: Iterable[tuple[str, canonical.CanonicalSource]]) -> tuple[str, ...]:
         """Every spelling of the addresses, the cleanest of the best source first."""
         spelt: dict[str, None] = {}
         for url, source in urls:
@@ -174,18 +163,22 @@ class _Walk:
     def variants(self, url: str) -> tuple[FeedVariant, ...]:
         return feed_variants(url, self.presets, tracking_params=self.options.tracking_params)
 
-    def look_up(self, urls: Sequence[str], *, after_fetch: bool) -> SearchSteps[Existing | None]:
+    def look_up(
+        self, urls: Sequence[str], *, after_fetch: bool
+    ) -> SearchSteps[canonical.Existing | None]:
         """The first of the addresses that the caller knows."""
-        answer = yield Lookup(urls=tuple(dict.fromkeys(urls)), after_fetch=after_fetch)
-        return answer if isinstance(answer, Existing) else None
+        answer = yield canonical.Lookup(urls=tuple(dict.fromkeys(urls)), after_fetch=after_fetch)
+        return answer if isinstance(answer, canonical.Existing) else None
 
-    def begin(self, starts: Sequence[tuple[str, RequestRole]]) -> SearchSteps[Seen | NotCanonical]:
+    def begin(
+        self, starts: Sequence[tuple[str, canonical.RequestRole]]
+    ) -> SearchSteps[canonical.Seen | canonical.NotCanonical]:
         """The first answer that is a feed.
 
         A rewritten address that is dead gives way to the original, and https to http where the
         address named no protocol. A page ends the search: other rules find the feeds it leads to.
         """
-        seen: Seen | None = None
+        seen: canonical.Seen | None = None
         for url, role in starts:
             seen = yield from self.ask(url, role)
             if seen is None:  # a 429 came before
@@ -198,14 +191,14 @@ class _Walk:
             return seen
         return self.log.failure(seen, seen.reason or "not-a-feed", seen.detail)
 
-    def ask(self, url: str, role: RequestRole) -> SearchSteps[Seen | None]:
+    def ask(self, url: str, role: canonical.RequestRole) -> SearchSteps[canonical.Seen | None]:
         """What the URL answers; None when no more requests may be made."""
         if (known := self.log.answer_of(url)) is not None:
             return known
         if self.stopped or (self.log.has_begun and not self.may_spend()):
             return None
-        seen = yield Ask(url=url, role=role)
-        assert isinstance(seen, Seen)
+        seen = yield canonical.Ask(url=url, role=role)
+        assert isinstance(seen, canonical.Seen)
         self.stopped = seen.status == _SLOW_DOWN
         self.log.add_answer(url, role, seen)
         return seen
@@ -213,7 +206,7 @@ class _Walk:
     def may_spend(self, reserve: int = 0) -> bool:
         return self.log.requests + reserve < self.options.budget
 
-    def settle(self, first: Seen) -> SearchSteps[str | None]:
+    def settle(self, first: canonical.Seen) -> SearchSteps[str | None]:
         """Where the feed lives as far as the first answer says; None when that is no address.
 
         Credentials never become part of an address, so an address that was only reached with
@@ -245,7 +238,7 @@ class _Walk:
             self.log.self_url = self.log.self_url or url
             if url == home.url or (self.options.prefer_https and is_https_version(url, home.url)):
                 return home
-            insecure: Seen | None = None
+            insecure: canonical.Seen | None = None
             for address in self.ways_to(url):
                 seen = yield from self.ask(address, "self")
                 place = self.place_of(seen, home)
@@ -259,11 +252,11 @@ class _Walk:
                 self.note_insecure(insecure)
         return home
 
-    def steps_back(self, seen: Seen, home: _Place) -> bool:
+    def steps_back(self, seen: canonical.Seen, home: _Place) -> bool:
         """Whether the answer is this feed, but would be a step back from https."""
         return self.proof(seen) is not None and self.leaves_https(home, seen.final_url)
 
-    def note_insecure(self, seen: Seen) -> None:
+    def note_insecure(self, seen: canonical.Seen) -> None:
         """Say why an address that serves the feed by http only was not taken."""
         was_asked = self.log.answer_of(other_scheme(seen.url)) is not None
         words = "is only there by http" if was_asked else "by http; no request was left for https"
@@ -277,7 +270,7 @@ class _Walk:
         yield url
         yield other_scheme(url)
 
-    def place_of(self, seen: Seen | None, home: _Place) -> _Place | None:
+    def place_of(self, seen: canonical.Seen | None, home: _Place) -> _Place | None:
         """Where a declared address leads to, if that is this feed and no step back from https."""
         proof = self.proof(seen)
         if seen is None or proof is None:
@@ -308,7 +301,9 @@ class _Walk:
                         return found
         return place
 
-    def adopted(self, place: _Place, urls: Iterable[str], role: RequestRole) -> SearchSteps[_Place]:
+    def adopted(
+        self, place: _Place, urls: Iterable[str], role: canonical.RequestRole
+    ) -> SearchSteps[_Place]:
         """The first of the addresses that is this feed and neither leads back nor leaves https."""
         for url in urls:
             seen = yield from self.ask(url, role)
@@ -362,11 +357,11 @@ class _Walk:
         """Whether a request for https may still be worth one."""
         return self.wants_upgrade(url) and not self.log.has_failed(other_scheme(url))
 
-    def proves(self, url: str, role: RequestRole) -> SearchSteps[bool]:
+    def proves(self, url: str, role: canonical.RequestRole) -> SearchSteps[bool]:
         seen = yield from self.ask(url, role)
         return self.proof(seen) is not None
 
-    def proof(self, seen: Seen | None) -> Proof | None:
+    def proof(self, seen: canonical.Seen | None) -> canonical.Proof | None:
         """How the answer proves to be the feed that came first."""
         if seen is None:
             return None
@@ -381,7 +376,7 @@ class _Walk:
         is_secure = self.options.prefer_https and place.url.startswith("https:")
         return is_secure and not all(url.startswith("https:") for url in urls)
 
-    def leads_back(self, seen: Seen, place: _Place) -> bool:
+    def leads_back(self, seen: canonical.Seen, place: _Place) -> bool:
         """Whether the address only redirects to where we are; then it is no better name (D4)."""
         target = destination(seen)
         is_back = target != seen.url and target in (place.url, self.home)
@@ -390,7 +385,7 @@ class _Walk:
             self.log.note(seen.url, "redirects home")
         return is_back
 
-    def reason_of_staying(self) -> CanonicalReason:
+    def reason_of_staying(self) -> canonical.CanonicalReason:
         """Why it stays where the server answered."""
         if self.redirects_home:
             return "redirect_verified"

@@ -19,15 +19,8 @@ from feedmill.model.derived.media import MediaItem
 from feedmill.model.event import Cursor, Event, EventType, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FeedType, FetchRecord
 from feedmill.model.push import PushState
+from feedmill.model.running import webhook
 from feedmill.model.running.job import JobState
-from feedmill.model.running.webhook import (
-    DeadLetter,
-    DeliveryFormat,
-    EventFormat,
-    EventPayload,
-    PauseReason,
-    WebhookState,
-)
 from feedmill.model.schedule import Circuit, DecisionReason, Health, HintSource, StepCode
 from feedmill.publish.move_shapes import CandidateShape
 
@@ -309,12 +302,12 @@ class WebhookShape(Value):
     types: tuple[EventType, ...]
     feed_id: str | None
     tag: str | None
-    format: DeliveryFormat
-    payload: EventPayload
+    format: webhook.DeliveryFormat
+    payload: webhook.EventPayload
     topic: str | None  # of a subscriber of our hub
     expires_at: datetime | None
-    state: WebhookState
-    paused_reason: PauseReason | None
+    state: webhook.WebhookState
+    paused_reason: webhook.PauseReason | None
     attempts: int
     next_attempt_at: datetime | None
     last_delivery_at: datetime | None
@@ -334,7 +327,7 @@ class WebhookPage(Value):
 
 
 class DeadLetterPage(Value):
-    items: tuple[DeadLetter, ...]
+    items: tuple[webhook.DeadLetter, ...]
     next: str | None = None
 
 
@@ -523,8 +516,8 @@ class WebhookWish(Value, forbid_unknown_fields=True):
     types: Annotated[tuple[EventType, ...], Meta(max_length=50)] = ()  # empty: all
     feed_id: ShortText | None = None
     tag: TagText | None = None
-    format: EventFormat = "plain"
-    payload: EventPayload = "compact"  # full: with whole entries
+    format: webhook.EventFormat = "plain"
+    payload: webhook.EventPayload = "compact"  # full: with whole entries
     from_seq: Annotated[int, Meta(ge=1, le=MAX_SEQ)] | None = None
 
 

@@ -11,31 +11,17 @@ from feedmill.model.base import filled
 from feedmill.model.feed import BodyRef, Feed, FeedOverrides, FetchRecord
 from feedmill.model.running.webhook import Webhook
 from feedmill.model.schedule import Decision, Hint, Hints
+from feedmill.publish import shapes
 from feedmill.publish.move_shapes import DEFAULT_MOVES, candidate_shape
-from feedmill.publish.shapes import (
-    AddedFeed,
-    Attempt,
-    DecisionShape,
-    FeedDetail,
-    FeedSchedule,
-    FeedShape,
-    FeedStats,
-    FeedValidators,
-    HintShape,
-    NewWebhook,
-    OutcomeShape,
-    OverridesShape,
-    PublisherHints,
-    StepShape,
-    WebhookShape,
-)
 
 _STORAGES: Final = {"s3": "s3", "s3a": "s3", "gs": "gcs", "az": "azure", "azure": "azure"}
 
 
-def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_MOVES) -> FeedShape:
+def feed_shape(
+    feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_MOVES
+) -> shapes.FeedShape:
     """A feed as 002 §5.1 writes it, with what we know beyond it."""
-    return FeedShape(
+    return shapes.FeedShape(
         id=feed.id,
         url=mask_address(feed.url),
         type=feed.type,
@@ -46,7 +32,7 @@ def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_
         health=feed.schedule.health,
         circuit=feed.schedule.circuit,
         created_at=to_utc(feed.created_at),
-        validators=FeedValidators(
+        validators=shapes.FeedValidators(
             etag=feed.validators.etag if feed.validators else None,
             last_modified=feed.validators.last_modified if feed.validators else None,
         ),
@@ -61,21 +47,21 @@ def feed_shape(feed: Feed, config: ScheduleConfig, moves: MovesConfig = DEFAULT_
     )
 
 
-def feed_detail(feed: Feed, aliases: tuple[str, ...], config: ScheduleConfig) -> FeedDetail:
+def feed_detail(feed: Feed, aliases: tuple[str, ...], config: ScheduleConfig) -> shapes.FeedDetail:
     """The feed with its addresses."""
     shown = feed_shape(feed, config)
-    return filled(FeedDetail, shown, aliases=tuple(map(mask_address, aliases)))
+    return filled(shapes.FeedDetail, shown, aliases=tuple(map(mask_address, aliases)))
 
 
-def added_feed(feed: Feed, config: ScheduleConfig, *, created: bool) -> AddedFeed:
+def added_feed(feed: Feed, config: ScheduleConfig, *, created: bool) -> shapes.AddedFeed:
     """The feed that an address led to."""
-    return filled(AddedFeed, feed_shape(feed, config), created=created)
+    return filled(shapes.AddedFeed, feed_shape(feed, config), created=created)
 
 
-def overrides_shape(own: FeedOverrides) -> OverridesShape:
+def overrides_shape(own: FeedOverrides) -> shapes.OverridesShape:
     """The overrides of a feed, without its secrets."""
     return filled(
-        OverridesShape,
+        shapes.OverridesShape,
         own,
         header_names=tuple(name for name, _ in own.headers),
         has_credentials=own.username is not None or own.password is not None,
@@ -83,18 +69,18 @@ def overrides_shape(own: FeedOverrides) -> OverridesShape:
     )
 
 
-def decision_shape(decision: Decision, words: tuple[str, ...] = ()) -> DecisionShape:
+def decision_shape(decision: Decision, words: tuple[str, ...] = ()) -> shapes.DecisionShape:
     """A decision with its chain of reasons; `words` are the same in sentences."""
     inputs = decision.inputs
-    return DecisionShape(
+    return shapes.DecisionShape(
         decided_at=to_utc(inputs.now),
         reason=decision.reason,
-        outcome=filled(OutcomeShape, inputs.outcome),
+        outcome=filled(shapes.OutcomeShape, inputs.outcome),
         interval_before_sec=round(inputs.state.interval_sec, 3),
         interval_sec=round(decision.interval_sec, 3),
         delay_sec=round(decision.delay_sec, 3),
         next_poll_at=to_utc(decision.next_poll_at),
-        steps=tuple(filled(StepShape, step) for step in decision.steps),
+        steps=tuple(filled(shapes.StepShape, step) for step in decision.steps),
         hints=_hints(inputs.hints),
         words=words,
     )
@@ -121,20 +107,20 @@ def storage_of(raw_url: str | None) -> str:
     return _STORAGES.get(scheme, "localfs" if scheme in {"file", "memory"} else scheme)
 
 
-def attempt_shape(fetch: FetchRecord) -> Attempt:
+def attempt_shape(fetch: FetchRecord) -> shapes.Attempt:
     """One poll in short."""
     at = to_utc(fetch.fetched_at)
-    return filled(Attempt, fetch, fetched_at=at, detail=fetch.detail or None)
+    return filled(shapes.Attempt, fetch, fetched_at=at, detail=fetch.detail or None)
 
 
-def webhook_shape(webhook: Webhook) -> WebhookShape:
+def webhook_shape(webhook: Webhook) -> shapes.WebhookShape:
     """The webhook without its secrets."""
-    return filled(WebhookShape, webhook)
+    return filled(shapes.WebhookShape, webhook)
 
 
-def new_webhook(webhook: Webhook) -> NewWebhook:
+def new_webhook(webhook: Webhook) -> shapes.NewWebhook:
     """The webhook with the secret that its deliveries are signed with: shown once, to its creator."""
-    return filled(NewWebhook, webhook, secret=webhook.secrets[0].value)
+    return filled(shapes.NewWebhook, webhook, secret=webhook.secrets[0].value)
 
 
 def to_utc(moment: datetime) -> datetime:
@@ -146,9 +132,9 @@ def _utc(moment: datetime | None) -> datetime | None:
     return None if moment is None else to_utc(moment)
 
 
-def _schedule(feed: Feed, config: ScheduleConfig) -> FeedSchedule:
+def _schedule(feed: Feed, config: ScheduleConfig) -> shapes.FeedSchedule:
     own, pause = feed.overrides, feed.hints.retry_after_sec
-    return FeedSchedule(
+    return shapes.FeedSchedule(
         interval_sec=round(feed.schedule.interval_sec),
         min_interval_sec=own.min_interval_sec or config.min_interval_sec,
         max_interval_sec=own.max_interval_sec or config.max_interval_sec,
@@ -159,17 +145,17 @@ def _schedule(feed: Feed, config: ScheduleConfig) -> FeedSchedule:
     )
 
 
-def _publisher_hints(hints: Hints) -> PublisherHints:
-    return PublisherHints(
+def _publisher_hints(hints: Hints) -> shapes.PublisherHints:
+    return shapes.PublisherHints(
         ttl_minutes=hints.ttl_sec.value // 60 if hints.ttl_sec else None,
         skip_hours=hints.skip_hours.value if hints.skip_hours else None,
         skip_days=hints.skip_days.value if hints.skip_days else None,
     )
 
 
-def _stats(feed: Feed) -> FeedStats:
+def _stats(feed: Feed) -> shapes.FeedStats:
     cadence = feed.schedule.cadence
-    return FeedStats(
+    return shapes.FeedStats(
         last_fetch_at=_utc(feed.last_fetch_at),
         last_success_at=_utc(feed.last_success_at),
         last_result=feed.last_result,
@@ -181,11 +167,11 @@ def _stats(feed: Feed) -> FeedStats:
     )
 
 
-def _hints(hints: Hints) -> dict[str, HintShape | None]:
+def _hints(hints: Hints) -> dict[str, shapes.HintShape | None]:
     return {name: _hint(getattr(hints, name)) for name in hints.__struct_fields__}
 
 
-def _hint(hint: Hint[Any] | None) -> HintShape | None:
+def _hint(hint: Hint[Any] | None) -> shapes.HintShape | None:
     if hint is None:
         return None
-    return filled(HintShape, hint, seen_at=to_utc(hint.seen_at))
+    return filled(shapes.HintShape, hint, seen_at=to_utc(hint.seen_at))

@@ -10,13 +10,8 @@ when the site answers every guess with a page, and when the budget is spent.
 from collections.abc import Generator, Iterable, Sequence
 from typing import Final, Literal
 
+from feedmill.canonicalise.discovery import page_links
 from feedmill.canonicalise.discovery.html_page import HtmlPage, plain_url
-from feedmill.canonicalise.discovery.page_links import (
-    anchored_feeds,
-    declared_feeds,
-    distinct_feeds,
-    feed_rank,
-)
 from feedmill.canonicalise.discovery.platforms import PlatformRules, shipped_rules
 from feedmill.canonicalise.search_log import asked, is_answered
 from feedmill.canonicalise.urls import split_url
@@ -63,12 +58,12 @@ def find_feeds(page: HtmlPage, options: FindOptions | None = None) -> DiscoveryS
     options = options or FindOptions()
     rules = options.rules or shipped_rules()
     platform = (*rules.feeds_of_address(page.url), *rules.feeds_of_page(page))
-    anchors = anchored_feeds(page) if options.anchors else ()
+    anchors = page_links.anchored_feeds(page) if options.anchors else ()
     guesses = guess_feeds(page.url) if options.guesses else ()
     phases: list[tuple[FoundFeed, ...]] = []
     known: tuple[FoundFeed, ...] = ()
-    for feeds in (declared_feeds(page), platform, anchors, guesses):
-        together = distinct_feeds((*known, *feeds))
+    for feeds in (page_links.declared_feeds(page), platform, anchors, guesses):
+        together = page_links.distinct_feeds((*known, *feeds))
         phases.append(together[len(known) :])
         known = together
     return (yield from _Search(options).run(phases))
@@ -130,7 +125,7 @@ class _Search:
 
     def _is_aside(self, feed: FoundFeed) -> bool:
         """Comments are not what a person who gives a page wants, nor are a rule's further feeds."""
-        return feed.is_extra or feed_rank(feed) == _COMMENTS
+        return feed.is_extra or page_links.feed_rank(feed) == _COMMENTS
 
     def _request(self, feeds: Sequence[FoundFeed]) -> Generator[Ask, Seen, None]:
         for feed in feeds:
@@ -202,7 +197,7 @@ def _role(feed: FoundFeed) -> RequestRole:
 
 
 def _is_comments(feed: FoundFeed) -> bool:
-    return feed_rank(feed) == _COMMENTS
+    return page_links.feed_rank(feed) == _COMMENTS
 
 
 def _origin(url: str) -> tuple[str, str, str]:

@@ -12,12 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.maintain.raw_owner import (
-    check_raw_owner,
-    describe_owner,
-    describe_unindexed,
-    unindexed_segments,
-)
+from feedmill.engine.maintain import raw_owner
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.store import Store
 from feedmill.errors import BlobMoved, ConflictError
@@ -92,18 +87,18 @@ async def delete_moved(
         return replace(moved, documents=len(refs), problems=problems)
     old = await source.segments()
     _refuse_writers([segment for segment in old if not segment.sealed])
-    lost = await unindexed_segments(store, source)
+    lost = await raw_owner.unindexed_segments(store, source)
     if lost:
-        raise ConflictError(describe_unindexed(lost), reason="not-indexed")
+        raise ConflictError(raw_owner.describe_unindexed(lost), reason="not-indexed")
     for segment in old:
         await source.drop(segment.name)
     return replace(moved, documents=len(refs), dropped=len(old))
 
 
 async def _require_own(place: Blobs, store: RawIndex) -> None:
-    owner = await check_raw_owner(store, place)
+    owner = await raw_owner.check_raw_owner(store, place)
     if not owner.is_ours:
-        raise ConflictError(describe_owner(owner), reason="other-store")
+        raise ConflictError(raw_owner.describe_owner(owner), reason="other-store")
 
 
 async def _copy_one(

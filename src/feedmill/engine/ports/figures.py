@@ -4,17 +4,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.running.figures import (
-    BudgetCounts,
-    FailureCount,
-    FeedCounts,
-    FeedRank,
-    FiguresAt,
-    Freshness,
-    StoreSizes,
-    TopBy,
-    TotalsAt,
-)
+from feedmill.model.running import figures
 
 
 class FigureStore(Protocol):
@@ -22,28 +12,28 @@ class FigureStore(Protocol):
 
     async def feed_days(
         self, feed_id: str, *, since: datetime, until: datetime
-    ) -> tuple[FiguresAt, ...]: ...
+    ) -> tuple[figures.FiguresAt, ...]: ...
     async def feed_hours(
         self, feed_id: str, *, since: datetime, until: datetime
-    ) -> tuple[FiguresAt, ...]: ...  # as far back as fetches are kept
+    ) -> tuple[figures.FiguresAt, ...]: ...  # as far back as fetches are kept
     async def feed_failures(
         self, feed_id: str, *, since: datetime, until: datetime
-    ) -> tuple[FailureCount, ...]: ...  # of whole days
+    ) -> tuple[figures.FailureCount, ...]: ...  # of whole days
     async def host_failures(
         self, *, since: datetime, until: datetime, limit: int = 20
-    ) -> tuple[FailureCount, ...]: ...
+    ) -> tuple[figures.FailureCount, ...]: ...
     async def poll_totals(
         self, *, since: datetime, until: datetime
-    ) -> tuple[TotalsAt, ...]: ...  # by the hour; by the day where hours were compacted
+    ) -> tuple[figures.TotalsAt, ...]: ...  # by the hour; by the day where hours were compacted
     async def top_feeds(
-        self, by: TopBy, *, since: datetime, until: datetime, limit: int = 20
-    ) -> tuple[FeedRank, ...]: ...
-    async def feed_counts(self, now: datetime) -> FeedCounts: ...
-    async def budget_counts(self, day: datetime, *, target: float) -> BudgetCounts: ...
+        self, by: figures.TopBy, *, since: datetime, until: datetime, limit: int = 20
+    ) -> tuple[figures.FeedRank, ...]: ...
+    async def feed_counts(self, now: datetime) -> figures.FeedCounts: ...
+    async def budget_counts(self, day: datetime, *, target: float) -> figures.BudgetCounts: ...
     async def freshness(
         self, day: datetime, *, now: datetime | None, initial_interval_sec: float
-    ) -> Freshness: ...  # None: only what was late on that day, not what is overdue
-    async def store_sizes(self) -> StoreSizes: ...
+    ) -> figures.Freshness: ...  # None: only what was late on that day, not what is overdue
+    async def store_sizes(self) -> figures.StoreSizes: ...
     async def compact_figures(
         self, *, now: datetime, hours_until: datetime, days_until: datetime
     ) -> int: ...

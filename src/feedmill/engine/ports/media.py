@@ -6,14 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from feedmill.model.derived.media import (
-    MediaFile,
-    MediaFilter,
-    MediaItem,
-    MediaUsage,
-    PartialState,
-    WantedFile,
-)
+from feedmill.model.derived import media
 from feedmill.model.event import NewEvent
 from feedmill.model.page import Page
 from feedmill.model.running.job import JobStep
@@ -25,9 +18,9 @@ class PartialFile(Protocol):
     @property
     def size_bytes(self) -> int: ...
     @property
-    def state(self) -> PartialState | None: ...  # None: nothing is known of what is there
-    def restart(self, state: PartialState) -> None: ...  # empty again
-    def go_on(self, state: PartialState) -> None: ...
+    def state(self) -> media.PartialState | None: ...  # None: nothing is known of what is there
+    def restart(self, state: media.PartialState) -> None: ...  # empty again
+    def go_on(self, state: media.PartialState) -> None: ...
     def write(self, chunk: bytes) -> None: ...  # OSError when the disk is full
     def sha256(self) -> str: ...  # of all bytes so far
     async def head(self, length: int) -> bytes: ...
@@ -65,16 +58,16 @@ class MediaStore(Protocol):
     """The table of files: wanted, kept, or why not."""
 
     async def queue_media(
-        self, wanted: Sequence[WantedFile], *, now: datetime
+        self, wanted: Sequence[media.WantedFile], *, now: datetime
     ) -> int: ...  # rows and their jobs; those that are there already stay as they are
-    async def media_item(self, media_id: str) -> MediaItem | None: ...
+    async def media_item(self, media_id: str) -> media.MediaItem | None: ...
     async def media_items(
-        self, where: MediaFilter, *, after: str | None = None, limit: int = 100
-    ) -> Page[MediaItem]: ...  # newest first
-    async def media_usage(self) -> MediaUsage: ...
+        self, where: media.MediaFilter, *, after: str | None = None, limit: int = 100
+    ) -> Page[media.MediaItem]: ...  # newest first
+    async def media_usage(self) -> media.MediaUsage: ...
     # how many bytes are missing; 0: so many are this download's now
     async def reserve_media(self, media_id: str, size_bytes: int, *, quota: int) -> int: ...
-    async def oldest_media(self, limit: int) -> tuple[MediaFile, ...]: ...
+    async def oldest_media(self, limit: int) -> tuple[media.MediaFile, ...]: ...
     # rows lose their file; those whose entry is not older than `before` stay
     async def prune_media(
         self,
@@ -91,12 +84,14 @@ class MediaStore(Protocol):
     async def begin_media_file(self, sha256: str, size_bytes: int, *, now: datetime) -> bool: ...
     async def save_media(
         self,
-        item: MediaItem,
+        item: media.MediaItem,
         *,
         names: Sequence[str] = (),
         events: Sequence[NewEvent] = (),
         step: JobStep | None = None,
-    ) -> MediaItem | None: ...  # with the first name that is free; None: gone, or the job was lost
+    ) -> (
+        media.MediaItem | None
+    ): ...  # with the first name that is free; None: gone, or the job was lost
     async def save_media_progress(self, media_id: str, received_bytes: int) -> None: ...
     async def retry_media(self, media_id: str, *, now: datetime) -> bool: ...
     # contents that no row has any more; their files are deleted, then they are forgotten
@@ -104,7 +99,7 @@ class MediaStore(Protocol):
     async def forget_media_files(self, sha256s: Sequence[str]) -> None: ...
     async def media_files(
         self, *, after: str = "", limit: int = 1000
-    ) -> tuple[MediaFile, ...]: ...  # that are kept, by digest
+    ) -> tuple[media.MediaFile, ...]: ...  # that are kept, by digest
     async def media_links(self) -> Mapping[str, str]: ...  # readable names and their digests
     async def fail_media_without_job(self, *, now: datetime) -> int: ...  # of jobs that ended badly
     async def media_downloads(self) -> frozenset[str]: ...  # ids that wait or are under way

@@ -3,28 +3,13 @@
 
 from typing import Protocol
 
+from feedmill.engine.ports import entries, maintenance
 from feedmill.engine.ports.blobs import RawIndex
-from feedmill.engine.ports.entries import (
-    ArrivalStore,
-    ClusterStore,
-    CommitStore,
-    EntryStore,
-    ExportStore,
-    FetchStore,
-    SearchStore,
-)
 from feedmill.engine.ports.events import EventLog, WebhookStore
 from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore, PushStore
 from feedmill.engine.ports.figures import FigureStore
 from feedmill.engine.ports.full_texts import FullTextStore
 from feedmill.engine.ports.jobs import JobStore
-from feedmill.engine.ports.maintenance import (
-    LeaseStore,
-    MaintenanceStore,
-    SecretStore,
-    TokenStore,
-    WorkerStore,
-)
 from feedmill.engine.ports.media import MediaStore
 from feedmill.engine.ports.schedule import HostStore, ScheduleStore
 from feedmill.engine.ports.two_phase import ConfirmationStore, ScreenStore
@@ -36,28 +21,28 @@ class Store(
     ImportStore,
     HostStore,
     ScheduleStore,
-    CommitStore,
-    ArrivalStore,
-    EntryStore,
-    SearchStore,
-    FetchStore,
-    ExportStore,
+    entries.CommitStore,
+    entries.ArrivalStore,
+    entries.EntryStore,
+    entries.SearchStore,
+    entries.FetchStore,
+    entries.ExportStore,
     FigureStore,
     EventLog,
     RawIndex,
-    TokenStore,
+    maintenance.TokenStore,
     ConfirmationStore,
     WebhookStore,
     ScreenStore,
     JobStore,
     PushStore,
     FullTextStore,
-    ClusterStore,
+    entries.ClusterStore,
     MediaStore,
-    WorkerStore,
-    LeaseStore,
-    MaintenanceStore,
-    SecretStore,
+    maintenance.WorkerStore,
+    maintenance.LeaseStore,
+    maintenance.MaintenanceStore,
+    maintenance.SecretStore,
     Protocol,
 ):
     """Everything that is remembered. Reads never wait for writes; writes are grouped into transactions."""

@@ -5,31 +5,23 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from feedmill.model import screening
 from feedmill.model.candidate import CollectedDocument, Question
 from feedmill.model.feed import BlobRef
 from feedmill.model.page import Page
-from feedmill.model.screening import (
-    HeldEntry,
-    LiveScreen,
-    LiveScreenState,
-    Method,
-    Score,
-    ScreenText,
-    TopicSet,
-)
 
 
 class ScreenStore(Protocol):
     """Live screens, the entries they hold, and documents collected before anything is stored (001)."""
 
     async def save_collected(self, document: CollectedDocument, blob: BlobRef) -> None: ...
-    async def add_screen(self, screen: LiveScreen) -> None: ...
-    async def screens(self) -> tuple[LiveScreen, ...]: ...
+    async def add_screen(self, screen: screening.LiveScreen) -> None: ...
+    async def screens(self) -> tuple[screening.LiveScreen, ...]: ...
     async def remove_screen(self, screen_id: str) -> bool: ...
     async def held(
         self, *, feed_id: str | None = None, after: str | None = None, limit: int = 100
-    ) -> Page[HeldEntry]: ...  # without those that were dropped, the oldest first
-    async def live_screen_state(self, feed_id: str) -> LiveScreenState: ...
+    ) -> Page[screening.HeldEntry]: ...  # without those that were dropped, the oldest first
+    async def live_screen_state(self, feed_id: str) -> screening.LiveScreenState: ...
     async def reject_held(self, entry_uids: Sequence[str]) -> int: ...
 
 
@@ -49,8 +41,10 @@ class ConfirmationStore(Protocol):
 class Screener(Protocol):
     """One method of judging texts by topics; a text that it cannot judge has no score."""
 
-    name: Method
+    name: screening.Method
     failure: str  # why texts of the last call have no score; empty when all is well
 
-    async def score(self, texts: Sequence[ScreenText], topics: TopicSet) -> tuple[Score, ...]: ...
+    async def score(
+        self, texts: Sequence[screening.ScreenText], topics: screening.TopicSet
+    ) -> tuple[screening.Score, ...]: ...
     async def close(self) -> None: ...

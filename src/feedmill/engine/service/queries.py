@@ -28,27 +28,9 @@ from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import RawDocument
 from feedmill.model.page import EntryFilter
 from feedmill.model.schedule import Decision
+from feedmill.publish import shapes
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.events import event_of_removed_feed
-from feedmill.publish.shapes import (
-    ArticlePage,
-    Counts,
-    CursorPage,
-    DecisionPage,
-    EntryPage,
-    EntryShape,
-    EntryTexts,
-    EventPage,
-    EventShape,
-    FeedChange,
-    FeedDetail,
-    FeedPage,
-    FetchShape,
-    HealthShape,
-    Ready,
-    Refetch,
-    RevisionPage,
-)
 from feedmill.publish.to_shapes import decision_shape, feed_detail, feed_shape, fetch_shape, to_utc
 from feedmill.schedule.explain import explain_decision
 
@@ -104,21 +86,23 @@ async def list_feeds(
     tag: str | None = None,
     cursor: str | None = None,
     limit: int | None = None,
-) -> FeedPage:
+) -> shapes.FeedPage:
     """Subscriptions in the order in which they were added."""
     page = await services.store.feeds(
         tag=tag, after=read_cursor("feeds", cursor), limit=clamp_limit(limit)
     )
     items = tuple(feed_shape(feed, services.config.schedule) for feed in page.items)
-    return FeedPage(items=items, next=write_cursor("feeds", page.next))
+    return shapes.FeedPage(items=items, next=write_cursor("feeds", page.next))
 
 
-async def get_feed(feed_id: str, services: Services) -> FeedDetail:
+async def get_feed(feed_id: str, services: Services) -> shapes.FeedDetail:
     """One feed with all its addresses."""
     return await _detail(await require_feed(feed_id, services), services)
 
 
-async def change_feed(feed_id: str, change: FeedChange, services: Services) -> FeedDetail:
+async def change_feed(
+    feed_id: str, change: shapes.FeedChange, services: Services
+) -> shapes.FeedDetail:
     """The feed as it is after the change; one that is resumed is due at once."""
     before = await require_feed(feed_id, services)
     given = {
@@ -155,7 +139,7 @@ async def remove_feed(feed_id: str, services: Services) -> None:
     await services.store.remove_feed(feed.id, (event,))
 
 
-async def refetch(feed_id: str, services: Services) -> Refetch:
+async def refetch(feed_id: str, services: Services) -> shapes.Refetch:
     """Make a feed due: a running scheduler polls it as soon as its host's pace allows."""
     feed = await require_feed(feed_id, services)
     if feed.paused:
@@ -163,14 +147,16 @@ async def refetch(feed_id: str, services: Services) -> Refetch:
         raise ConflictError(message, reason="paused", hint="resume it: PATCH with paused false")
     await services.store.make_due([feed.id], services.clock.now())
     due = await require_feed(feed_id, services)
-    return Refetch(feed_id=due.id, next_poll_at=to_utc(due.next_poll_at))
+    return shapes.Refetch(feed_id=due.id, next_poll_at=to_utc(due.next_poll_at))
 
 
-async def schedule(feed_id: str, services: Services, *, limit: int | None = None) -> DecisionPage:
+async def schedule(
+    feed_id: str, services: Services, *, limit: int | None = None
+) -> shapes.DecisionPage:
     """Why the feed is polled when it is, the newest decision first, in figures and in words."""
     feed = await require_feed(feed_id, services)
     told = await explain_schedule(feed, services, limit=clamp_limit(limit))
-    return DecisionPage(items=tuple(decision_shape(one, words) for one, words in told))
+    return shapes.DecisionPage(items=tuple(decision_shape(one, words) for one, words in told))
 
 
 async def explain_schedule(
@@ -185,7 +171,7 @@ async def explain_schedule(
     return told
 
 
-async def health(feed_id: str, services: Services) -> HealthShape:
+async def health(feed_id: str, services: Services) -> shapes.HealthShape:
     """The health of the feed: what is wrong, since when, what was tried, what comes next."""
     return await describe_health(await require_feed(feed_id, services), services)
 
@@ -195,7 +181,7 @@ async def health(feed_id: str, services: Services) -> HealthShape:
 
 async def entries(
     where: EntryFilter, services: Services, *, cursor: str | None = None, limit: int | None = None
-) -> EntryPage:
+) -> shapes.EntryPage:
     """Entries that the filter lets through, in its order; those of a search with what it found."""
     if where.query is not None:
         check_searchable(services)
@@ -205,21 +191,21 @@ async def entries(
     items = page.items
     if where.query is not None:
         items = await with_highlights(items, where.query, services)
-    return EntryPage(items=items, next=write_cursor("entries", page.next))
+    return shapes.EntryPage(items=items, next=write_cursor("entries", page.next))
 
 
 async def entry_texts(
     where: EntryFilter, services: Services, *, cursor: str | None = None, limit: int | None = None
-) -> EntryTexts:
+) -> shapes.EntryTexts:
     """The same for an interface that returns JSON: every entry is encoded already."""
     if where.query is not None:
         found = await entries(where, services, cursor=cursor, limit=limit)
         texts = tuple(msgspec.Raw(msgspec.json.encode(one)) for one in found.items)
-        return EntryTexts(items=texts, next=found.next)
+        return shapes.EntryTexts(items=texts, next=found.next)
     page = await services.store.entry_texts(
         where, after=read_cursor("entries", cursor), limit=clamp_limit(limit)
     )
-    return EntryTexts(
+    return shapes.EntryTexts(
         items=tuple(map(msgspec.Raw, page.items)), next=write_cursor("entries", page.next)
     )
 
@@ -231,21 +217,21 @@ async def feed_entries(
     *,
     cursor: str | None = None,
     limit: int | None = None,
-) -> EntryPage:
+) -> shapes.EntryPage:
     """The same for one feed, which has to exist."""
     feed = await require_feed(feed_id, services)
     return await entries(replace(where, feed_id=feed.id), services, cursor=cursor, limit=limit)
 
 
-async def entry(entry_uid: str, services: Services) -> EntryShape:
+async def entry(entry_uid: str, services: Services) -> shapes.EntryShape:
     """One entry."""
     return required(await services.store.entry(entry_uid), f"there is no entry {entry_uid[:200]!r}")
 
 
-async def revisions(entry_uid: str, services: Services) -> RevisionPage:
+async def revisions(entry_uid: str, services: Services) -> shapes.RevisionPage:
     """Earlier states of an entry, the oldest first."""
     found = await entry(entry_uid, services)
-    return RevisionPage(items=await services.store.revisions(found.entry_uid))
+    return shapes.RevisionPage(items=await services.store.revisions(found.entry_uid))
 
 
 async def entry_raw(entry_uid: str, services: Services) -> RawContent:
@@ -274,7 +260,7 @@ async def raw(fetch_id: str, services: Services) -> RawContent:
     return RawContent(document.body, found)
 
 
-async def fetch(fetch_id: str, services: Services) -> FetchShape:
+async def fetch(fetch_id: str, services: Services) -> shapes.FetchShape:
     """One poll with its headers in order; credentials were never kept."""
     return fetch_shape(await _fetch(fetch_id, services), services.config.blobs.url)
 
@@ -285,12 +271,12 @@ async def _fetch(fetch_id: str, services: Services) -> FetchRecord:
 
 async def articles(
     services: Services, *, cursor: str | None = None, limit: int | None = None
-) -> ArticlePage:
+) -> shapes.ArticlePage:
     """Articles: each once however many feeds carried it, the latest first."""
     page = await services.store.article_page(
         after=read_cursor("articles", cursor), limit=clamp_limit(limit)
     )
-    return ArticlePage(items=page.items, next=write_cursor("articles", page.next))
+    return shapes.ArticlePage(items=page.items, next=write_cursor("articles", page.next))
 
 
 # events
@@ -303,12 +289,12 @@ async def events(
     types: Sequence[str] = (),
     feed_ids: Sequence[str] = (),
     limit: int | None = None,
-) -> EventPage:
+) -> shapes.EventPage:
     """Events after a number, in order; `next` is how far the log was read, filter or no filter.
 
     A filter does not hide `log.rewound`. ConflictError for a number that the log has not reached.
     """
-    most, found, last = clamp_limit(limit), list[EventShape](), after
+    most, found, last = clamp_limit(limit), list[shapes.EventShape](), after
     for _ in range(_MAX_BATCHES):
         batch = await services.store.events(
             after=last, limit=MAX_PAGE_ITEMS if types or feed_ids else most
@@ -326,7 +312,7 @@ async def events(
     last_seq = await services.store.last_seq()
     if last > last_seq:
         raise _beyond_end(after, last_seq)
-    return EventPage(items=tuple(found), next=last, last_seq=last_seq)
+    return shapes.EventPage(items=tuple(found), next=last, last_seq=last_seq)
 
 
 async def check_position(services: Services, after: int, after_id: str | None = None) -> None:
@@ -353,15 +339,15 @@ def _beyond_end(after: int, last: int) -> ConflictError:
 # lists, and everything else
 
 
-async def ready(services: Services) -> Ready:
+async def ready(services: Services) -> shapes.Ready:
     """The store answers; a StoreError says why it does not."""
-    return Ready(ready=True, last_seq=await services.store.last_seq())
+    return shapes.Ready(ready=True, last_seq=await services.store.last_seq())
 
 
-async def counts(services: Services) -> Counts:
+async def counts(services: Services) -> shapes.Counts:
     """Counts of rows; an answer proves that the store can be read."""
     store = services.store
-    return Counts(
+    return shapes.Counts(
         counts=await store.counts(),
         last_seq=await store.last_seq(),
         next_due_at=await store.next_due_at(),
@@ -381,14 +367,14 @@ def check_intervals(own: FeedOverrides) -> None:
         raise UsageError(message)
 
 
-async def _detail(feed: Feed, services: Services) -> FeedDetail:
+async def _detail(feed: Feed, services: Services) -> shapes.FeedDetail:
     aliases = await services.store.aliases(feed.id)
     return feed_detail(feed, aliases, services.config.schedule)
 
 
-async def list_cursors(services: Services) -> CursorPage:
+async def list_cursors(services: Services) -> shapes.CursorPage:
     """All readers with how far they are behind."""
-    return CursorPage(items=await services.store.cursors())
+    return shapes.CursorPage(items=await services.store.cursors())
 
 
 async def drop_cursor(consumer: str, services: Services) -> None:

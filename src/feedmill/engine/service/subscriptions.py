@@ -25,15 +25,7 @@ from feedmill.model.addresses import mask_address
 from feedmill.model.base import filled
 from feedmill.model.canonical import NotCanonical
 from feedmill.model.feed import FeedOverrides
-from feedmill.publish.shapes import (
-    AddedFeed,
-    CanonicalShape,
-    DiscoveredShape,
-    DiscoverWish,
-    FeedWish,
-    Imported,
-    NotImported,
-)
+from feedmill.publish import shapes
 from feedmill.publish.to_shapes import added_feed
 
 
@@ -48,8 +40,8 @@ def keep_first_with(services: Services) -> KeepFirst:
 
 
 async def add_feed(
-    wish: FeedWish, services: Services, subscriber: Subscriber | None = None
-) -> AddedFeed:
+    wish: shapes.FeedWish, services: Services, subscriber: Subscriber | None = None
+) -> shapes.AddedFeed:
     """The feed that the address leads to, new or known.
 
     A `subscriber` that is kept between calls keeps its queue per host. AddressError
@@ -63,7 +55,7 @@ async def add_feed(
 
 async def canonicalize(
     url: str, services: Services, subscriber: Subscriber | None = None
-) -> CanonicalShape:
+) -> shapes.CanonicalShape:
     """The one right address of the feed at an address, fetched and proven; nothing is stored."""
     target = validate_address(url, services.config.fetch.allow_cidrs, services.rules)
     subscriber = subscriber or open_subscriber(services)
@@ -74,26 +66,28 @@ async def canonicalize(
 
 
 async def discover(
-    wish: DiscoverWish, services: Services, subscriber: Subscriber | None = None
-) -> DiscoveredShape:
+    wish: shapes.DiscoverWish, services: Services, subscriber: Subscriber | None = None
+) -> shapes.DiscoveredShape:
     """Every feed that an address leads to, what was tried and what it cost; nothing is stored."""
     subscriber = subscriber or open_subscriber(services)
     return await subscriber.discover(wish.url, budget=wish.budget)
 
 
-async def import_list(data: bytes, services: Services, *, tags: Sequence[str] = ()) -> Imported:
+async def import_list(
+    data: bytes, services: Services, *, tags: Sequence[str] = ()
+) -> shapes.Imported:
     """Subscribe to every feed of a list, as listed; a bad address costs that address only."""
     try:
         outlines = await asyncio.to_thread(read_list, data)  # megabytes; other requests go on
     except ValueError as problem:
         raise ListError(str(problem)) from problem
     done = await import_outlines(outlines, services, tags=tags, as_is=True)
-    return Imported(
+    return shapes.Imported(
         total=done.total,
         added=done.count(ADDED),
         existing=done.count(EXISTING),
         failed=tuple(
-            NotImported(url=item.url, reason=item.reason, message=item.detail)
+            shapes.NotImported(url=item.url, reason=item.reason, message=item.detail)
             for item in done.failed
         ),
     )
@@ -114,7 +108,7 @@ async def export_opml(services: Services, *, tag: str | None = None) -> bytes:
 
 
 async def _subscribe(
-    wish: FeedWish, own: FeedOverrides, services: Services, subscriber: Subscriber | None
+    wish: shapes.FeedWish, own: FeedOverrides, services: Services, subscriber: Subscriber | None
 ) -> Subscribed:
     if wish.as_is:
         return await subscribe_unchecked(

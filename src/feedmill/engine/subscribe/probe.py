@@ -8,12 +8,7 @@ from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict, fetch_and_judge
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
-from feedmill.engine.subscribe.canonicalise import (
-    HashFunction,
-    ParseFunction,
-    await_if_awaitable,
-    face_of,
-)
+from feedmill.engine.subscribe import canonicalise
 from feedmill.engine.subscribe.feed_facts import facts_of
 from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.fetch.guard import check_url
@@ -48,8 +43,8 @@ class Prober:
         *,
         overrides: FeedOverrides | None = None,
         given_url: str = "",
-        hash_fn: HashFunction | None = None,
-        parse_fn: ParseFunction | None = None,
+        hash_fn: canonicalise.HashFunction | None = None,
+        parse_fn: canonicalise.ParseFunction | None = None,
     ) -> None:
         self._fetcher = fetcher
         self._clock = clock
@@ -57,7 +52,7 @@ class Prober:
         self._host_queue = host_queue
         self._own = overrides or FeedOverrides()
         self._given_url = given_url  # whose host may see the feed's own headers and credentials
-        self._hash: HashFunction = hash_fn or body_digest
+        self._hash: canonicalise.HashFunction = hash_fn or body_digest
         self._parse = parse_fn
         self.results: dict[str, ProbeResult] = {}
 
@@ -106,7 +101,7 @@ class Prober:
             face = self._parse(body, response.final_url) or Unreadable(reason="not-a-feed")
         else:
             parsed = parse_document(verdict.document, self._config.parse)
-            face = parsed if isinstance(parsed, Unreadable) else face_of(parsed)
+            face = parsed if isinstance(parsed, Unreadable) else canonicalise.face_of(parsed)
         if isinstance(face, Unreadable):
             seen = _answered(url, response, reason=face.reason, detail=face.detail)
             return ProbeResult(seen, response, verdict, parsed)
@@ -115,7 +110,7 @@ class Prober:
             url,
             response,
             is_feed=True,
-            digest=await await_if_awaitable(self._hash(body)),
+            digest=await canonicalise.await_if_awaitable(self._hash(body)),
             signature=face.signature,
             self_urls=tuple(dict.fromkeys((*links, *own_link))),
             new_url=parsed.new_feed_url if isinstance(parsed, ParsedFeed) else None,

@@ -27,16 +27,8 @@ from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.engine.subscribe.same_feed import continues_feed, prove_same
 from feedmill.errors import NoFeedError, UsageError
 from feedmill.fetch.guard import printable_url
+from feedmill.model import canonical
 from feedmill.model.base import Value
-from feedmill.model.canonical import (
-    Canonical,
-    Discovered,
-    Existing,
-    Found,
-    FoundFeed,
-    NotCanonical,
-    Seen,
-)
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import Fresh
 
@@ -52,7 +44,7 @@ class FeedChoices(Value):
     """A page with several feeds: the caller has to choose one."""
 
     page_url: str
-    feeds: tuple[FoundFeed, ...]
+    feeds: tuple[canonical.FoundFeed, ...]
     requests: int = 0
 
     @property
@@ -67,14 +59,14 @@ class RecentlySubscribed:
     """Feeds by the signature they had when they were added, until they are polled."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, canonical.Seen] = {}
 
-    def matches(self, feed_id: str, seen: Seen) -> bool:
+    def matches(self, feed_id: str, seen: canonical.Seen) -> bool:
         """Whether an answer is the same feed as the one that was added."""
         first = self._seen.get(feed_id)
         return first is not None and same_feed(first, seen) is not None
 
-    def add(self, feed_id: str, seen: Seen) -> None:
+    def add(self, feed_id: str, seen: canonical.Seen) -> None:
         """Remember the feed by what was seen of it."""
         if len(self._seen) >= MAX_RECENT_SUBSCRIPTIONS:
             del self._seen[next(iter(self._seen))]
@@ -117,49 +109,49 @@ class AddressResolver:
         self._is_one_of_several = False  # the address leads to other feeds too: it names none
 
     @property
-    def first_answer(self) -> Seen | None:
+    def first_answer(self) -> canonical.Seen | None:
         """What the feed looked like at the address where the search began."""
         result = self._first_feed()
         return None if result is None else result.seen
 
-    async def run(self) -> Canonical | FeedChoices:
+    async def run(self) -> canonical.Canonical | FeedChoices:
         """The feed's best name, or the feeds to choose among."""
         await self._follow_handle()
         by_name = await self._by_platform()
         if by_name is not None:
             return by_name
         found = await self._search(self._start)
-        if isinstance(found, Canonical):
+        if isinstance(found, canonical.Canonical):
             return found
         result = self._answer(found)
         if result is None or not _is_page(result):
             raise self._no_feed(found)
         listed = self._listed(result)
         if listed:
-            return await self._taken(Found(feeds=listed, reason="declared"))
+            return await self._taken(canonical.Found(feeds=listed, reason="declared"))
         return await self._discover(result)
 
-    async def look(self) -> Discovered:
+    async def look(self) -> canonical.Discovered:
         """Every feed that the address leads to; nothing is stored."""
         await self._follow_handle()
         first = await self._search(self._start)
-        if isinstance(first, Canonical):
-            feed = FoundFeed(url=first.url, found_by="address")
-            found = Found(feeds=(feed,), reason="proven", asked=first.asked)
+        if isinstance(first, canonical.Canonical):
+            feed = canonical.FoundFeed(url=first.url, found_by="address")
+            found = canonical.Found(feeds=(feed,), reason="proven", asked=first.asked)
             return self._looked(found)
         result = self._answer(first)
         if result is None or result.response is None:
             raise self._no_feed(first)
         listed = self._listed(result)
         if listed:
-            return self._looked(Found(feeds=listed, reason="declared", asked=first.asked))
+            return self._looked(canonical.Found(feeds=listed, reason="declared", asked=first.asked))
         found = await self._found_on(result, "all")
         if not found.feeds and not _is_page(result):
             raise self._no_feed(first)
         return self._looked(replace(found, asked=(*first.asked, *found.asked)))
 
-    def _looked(self, found: Found) -> Discovered:
-        return Discovered(
+    def _looked(self, found: canonical.Found) -> canonical.Discovered:
+        return canonical.Discovered(
             url=self._url,
             reason=found.reason,
             words=words_of_end(found, self._budget),
@@ -169,7 +161,7 @@ class AddressResolver:
             untried=tuple(feed.url for feed in found.untried),
         )
 
-    def aliases(self, found: Canonical) -> tuple[str, ...]:
+    def aliases(self, found: canonical.Canonical) -> tuple[str, ...]:
         """The addresses that lead to the feed, and the given one if it leads to it alone.
 
         Another site's address is among them only if that site says so, by a redirect or as the
@@ -201,12 +193,12 @@ class AddressResolver:
             return replace(answer, url=url, response=response, verdict=verdict)
         return None
 
-    async def _search(self, url: str) -> Canonical | NotCanonical:
+    async def _search(self, url: str) -> canonical.Canonical | canonical.NotCanonical:
         self._feed_url = None
         hooks = Hooks(exists_fn=self._known, on_fetch=self._noted)
         return await canonicalise_with(self._prober.probe, url, self._options, hooks)
 
-    def _noted(self, url: str, seen: Seen) -> None:
+    def _noted(self, url: str, seen: canonical.Seen) -> None:
         if self._feed_url is None and seen.is_feed:
             self._feed_url = url
 
@@ -223,7 +215,7 @@ class AddressResolver:
             self._url = self._start = page
             self._spellings = (page, *self._spellings)
 
-    async def _by_platform(self) -> Canonical | FeedChoices | None:
+    async def _by_platform(self) -> canonical.Canonical | FeedChoices | None:
         """The feed that a platform rule derives from the address; None when there is none after all."""
         rules = self._services.rules or shipped_rules()
         feeds = [one for one in rules.feeds_of_address(self._url) if one.is_published]
@@ -236,14 +228,14 @@ class AddressResolver:
             return None
         return await self._taken(found)
 
-    async def _discover(self, result: ProbeResult) -> Canonical | FeedChoices:
+    async def _discover(self, result: ProbeResult) -> canonical.Canonical | FeedChoices:
         found = await self._found_on(result, "choices")
         if not found.feeds:
             raise nothing_found_error(result.seen.url, found, self._budget)
         self.page_url = result.seen.url
         return await self._taken(found)
 
-    async def _found_on(self, result: ProbeResult, wanted: FeedsWanted) -> Found:
+    async def _found_on(self, result: ProbeResult, wanted: FeedsWanted) -> canonical.Found:
         assert result.response is not None
         return await discover(
             result.response,
@@ -260,7 +252,7 @@ class AddressResolver:
             budget=self._budget, wanted=wanted or "choices", rules=self._services.rules
         )
 
-    async def _taken(self, found: Found) -> Canonical | FeedChoices:
+    async def _taken(self, found: canonical.Found) -> canonical.Canonical | FeedChoices:
         """The feed that was chosen, or is the only one, under its best name; else the choices."""
         feeds = self._grouped(found.feeds)
         plain = [feed for feed in feeds if not feed.is_comments and not feed.is_extra]
@@ -270,7 +262,7 @@ class AddressResolver:
         chosen = _chosen(feeds, found.feeds, self._choose, self._url)
         self.is_guess = chosen.found_by == "guess"
         named = await self._search(chosen.url)
-        if isinstance(named, NotCanonical):
+        if isinstance(named, canonical.NotCanonical):
             raise no_feed_error(chosen.url, named)
         self._is_one_of_several = plain != [chosen] and feeds != (chosen,)
         self._alternatives = chosen.alternatives
@@ -278,13 +270,13 @@ class AddressResolver:
             self.chosen_for = f"{chosen.format}, chosen of {len(chosen.alternatives) + 1} formats for {chosen.chosen_for}"
         return named
 
-    def _grouped(self, feeds: Sequence[FoundFeed]) -> tuple[FoundFeed, ...]:
+    def _grouped(self, feeds: Sequence[canonical.FoundFeed]) -> tuple[canonical.FoundFeed, ...]:
         """The feeds with what was seen of them, formats of one blog as one."""
         seen = {url: result.seen for url, result in self._prober.results.items()}
         facts = {url: one.facts for url, one in seen.items() if one.facts is not None}
         return group_formats([described(feed, seen.get(feed.url)) for feed in feeds], facts)
 
-    def _listed(self, result: ProbeResult) -> tuple[FoundFeed, ...]:
+    def _listed(self, result: ProbeResult) -> tuple[canonical.FoundFeed, ...]:
         """The feeds of an OPML list, which is neither a feed nor a page."""
         document = document_of(result)
         if result.seen.reason != "opml" or document is None:
@@ -294,12 +286,12 @@ class AddressResolver:
         except ValueError:
             return ()
         return tuple(
-            FoundFeed(url=url, found_by="list", title=one.title)
+            canonical.FoundFeed(url=url, found_by="list", title=one.title)
             for one in outlines
             if (url := plain_url(one.url)) is not None
         )
 
-    async def _known(self, urls: Sequence[str]) -> Existing | None:
+    async def _known(self, urls: Sequence[str]) -> canonical.Existing | None:
         """A feed of ours at one of the addresses, when it proves to be this one.
 
         Before the first answer there is nothing to prove with; the address itself was looked up
@@ -314,9 +306,9 @@ class AddressResolver:
             for url in spellings:
                 feed = await store.find_feed((url,))
                 if feed is not None and await self._is_same(feed, url, result):
-                    return Existing(url=feed.url, data=feed)
+                    return canonical.Existing(url=feed.url, data=feed)
         other = await find_other_format(result.seen, self._services)
-        return None if other is None else Existing(url=other.url, data=other)
+        return None if other is None else canonical.Existing(url=other.url, data=other)
 
     async def _is_same(self, feed: Feed, url: str, result: ProbeResult) -> bool:
         if url in _ends(result.seen) or self._recent.matches(feed.id, result.seen):
@@ -339,14 +331,14 @@ class AddressResolver:
     def _first_feed(self) -> ProbeResult | None:
         return None if self._feed_url is None else self._prober.results[self._feed_url]
 
-    def _no_feed(self, found: NotCanonical) -> NoFeedError:
+    def _no_feed(self, found: canonical.NotCanonical) -> NoFeedError:
         """The error about the address that was given, or about its http twin if that answered otherwise."""
         verdicts = {one.url: one.verdict for one in found.asked}
         if found.first is None or verdicts.get(self._url) == found.reason:
             return no_feed_error(self._url, found)
         return no_feed_error(found.first.url, found)
 
-    def _answer(self, found: NotCanonical) -> ProbeResult | None:
+    def _answer(self, found: canonical.NotCanonical) -> ProbeResult | None:
         return None if found.first is None else self._prober.results.get(found.first.url)
 
 
@@ -360,8 +352,11 @@ def _is_page(result: ProbeResult) -> bool:
 
 
 def _chosen(
-    feeds: Sequence[FoundFeed], formats: Sequence[FoundFeed], choose: str | None, page_url: str
-) -> FoundFeed:
+    feeds: Sequence[canonical.FoundFeed],
+    formats: Sequence[canonical.FoundFeed],
+    choose: str | None,
+    page_url: str,
+) -> canonical.FoundFeed:
     """The feed that the caller wants; `formats` are all of them, each format for itself."""
     if choose is None or choose == CHOOSE_BEST:
         return feeds[0]
@@ -376,5 +371,5 @@ def _chosen(
     raise UsageError(message + f"; choose among: {listed}")
 
 
-def _ends(seen: Seen) -> tuple[str, str]:
+def _ends(seen: canonical.Seen) -> tuple[str, str]:
     return (seen.url, seen.final_url)

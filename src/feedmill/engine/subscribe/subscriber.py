@@ -19,14 +19,7 @@ from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.engine.documents.fetch_document import Answer
 from feedmill.engine.ports.fetcher import BodyRoom, Fetcher
 from feedmill.engine.run.services import Services
-from feedmill.engine.subscribe.add_feed import (
-    FeedAddress,
-    Subscribed,
-    spellings_of,
-    subscribe_to,
-    validate_address,
-    with_credentials,
-)
+from feedmill.engine.subscribe import add_feed
 from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.subscribe.other_formats import merge_with_twins
 from feedmill.engine.subscribe.probe import Prober
@@ -75,7 +68,7 @@ class Subscriber:
         overrides: FeedOverrides | None = None,
         choose: str | None = None,
         budget: int | None = None,
-    ) -> Subscribed | FeedChoices:
+    ) -> add_feed.Subscribed | FeedChoices:
         """The feed that the address leads to, new or known; or the feeds to choose among.
 
         `choose` answers in advance: "best", a number from 1, or one of the addresses; `budget` limits
@@ -85,16 +78,16 @@ class Subscriber:
         target = self._target(address)
         known = await self.services.store.find_feed((target.url, address.strip()))
         if known is not None:
-            return Subscribed(feed=known, created=False)
-        own = with_credentials(overrides, target)
+            return add_feed.Subscribed(feed=known, created=False)
+        own = add_feed.with_credentials(overrides, target)
         fetcher = CountedFetcher(self.services.fetcher)
-        spellings = spellings_of(address, target)
+        spellings = add_feed.spellings_of(address, target)
         resolver = self._resolver(spellings, own, fetcher, choose=choose, budget=budget)
         found = await resolver.run()
         if isinstance(found, FeedChoices):
             return replace(found, requests=fetcher.requests)
         answer = resolver.answer_of(found.url) if self.keep_first is not None else None
-        done = await subscribe_to(
+        done = await add_feed.subscribe_to(
             found.url,
             self.services,
             was_fetched=answer is not None,
@@ -124,8 +117,11 @@ class Subscriber:
     async def discover(self, address: str, *, budget: int | None = None) -> Discovered:
         """Every feed that the address leads to; nothing is stored."""
         target = self._target(address)
-        fetcher, own = CountedFetcher(self.services.fetcher), with_credentials(None, target)
-        spellings = spellings_of(address, target)
+        fetcher, own = (
+            CountedFetcher(self.services.fetcher),
+            add_feed.with_credentials(None, target),
+        )
+        spellings = add_feed.spellings_of(address, target)
         resolver = self._resolver(spellings, own, fetcher, budget=budget, knows_feeds=False)
         found = await resolver.look()
         return replace(found, requests=fetcher.requests)
@@ -146,9 +142,9 @@ class Subscriber:
             given_url=given_url,
         )
 
-    def _target(self, address: str) -> FeedAddress:
+    def _target(self, address: str) -> add_feed.FeedAddress:
         services = self.services
-        return validate_address(address, services.config.fetch.allow_cidrs, services.rules)
+        return add_feed.validate_address(address, services.config.fetch.allow_cidrs, services.rules)
 
     def _resolver(
         self,

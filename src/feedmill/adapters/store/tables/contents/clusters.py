@@ -16,16 +16,7 @@ from msgspec.structs import replace
 
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
-from feedmill.adapters.store.tables.codec import (
-    NEVER,
-    Column,
-    Row,
-    RowCodec,
-    instant,
-    instant_or_none,
-    micros,
-    strings,
-)
+from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.running.jobs import advance_job, holds_job
 from feedmill.canonicalise.policies import canonical_link
@@ -62,12 +53,12 @@ _MEMBERS: Final = (
     "SELECT e.entry_id, e.feed_no, e.first_seen, length(coalesce(e.content, e.summary, '')), e.cluster_no"
     " FROM entries e WHERE "
 )
-_CLUSTER: Final = RowCodec(
+_CLUSTER: Final = codec.RowCodec(
     Cluster,
     "cluster_id feeds representative title link updated_at first_seen",
-    cluster_id=Column(None, lambda number: f"c{number}"),
+    cluster_id=codec.Column(None, lambda number: f"c{number}"),
 )
-_MIRRORED: Final = RowCodec(
+_MIRRORED: Final = codec.RowCodec(
     Mirrors, "feed_id url title other_id other_url other_title common share"
 )
 _CLUSTERS: Final = (
@@ -127,14 +118,14 @@ def story_texts(entry_uids: Sequence[str]) -> Query[tuple[StoredStory, ...]]:
     return tuple(
         StoredStory(
             entry_uid=uid,
-            tags=strings(tags),
+            tags=codec.strings(tags),
             wanted=None if own is None else _own(own).clusters,
             link=link,
             text=StoryText(
                 title=title,
                 html=html,
                 links=_links(canonical, final_url, page_url),
-                published=instant_or_none(published),
+                published=codec.instant_or_none(published),
             ),
         )
         for uid, tags, own, title, html, link, canonical, final_url, page_url, published in found
@@ -151,10 +142,10 @@ def save_sketches(
     if step is not None and not (yield from holds_job(step)):
         return None
     changed, touched = yield from _replace_sketches(batch)
-    touched |= yield from _find_evidence(changed, micros(batch.since))
+    touched |= yield from _find_evidence(changed, codec.micros(batch.since))
     changes = yield from _regroup(touched, batch)
     yield from sql.append_events(events(changes), f"cluster/{batch.cause}")
-    yield from _forget_sketches(micros(batch.since))
+    yield from _forget_sketches(codec.micros(batch.since))
     if step is not None:
         yield from advance_job(step, batch.at)
     return changes
@@ -185,7 +176,7 @@ def clusters(
     *, min_feeds: int = 2, after: str | None = None, limit: int = 100
 ) -> Query[Page[Cluster]]:
     """Stories that at least so many feeds tell, the one that grew last first."""
-    start = position(after, 2) or (NEVER, NEVER)
+    start = position(after, 2) or (codec.NEVER, codec.NEVER)
     found = yield from sql.rows(
         f"{_CLUSTERS} WHERE c.entries >= $1 AND (c.updated_at, c.cluster_no) < ($2, $3)"
         " ORDER BY c.updated_at DESC, c.cluster_no DESC LIMIT $4",
@@ -220,7 +211,7 @@ def cluster_members(cluster_id: str) -> Query[tuple[ClusterMember, ...]]:
             feed_title=feed_title,
             title=title,
             link=link,
-            first_seen=instant(first_seen),
+            first_seen=codec.instant(first_seen),
             representative=entry_id == chosen,
             evidence=kinds.get(entry_id, ()),
         )
@@ -293,7 +284,7 @@ def _find_evidence(changed: dict[int, Sketch], since: int) -> Query[set[int]]:
         entry_id: (feed_no, _decode(b64decode(text)))
         for entry_id, feed_no, text in (yield from sql.rows(_SKETCHES, wanted, since))
     }
-    edges: dict[tuple[int, int], Row] = {}
+    edges: dict[tuple[int, int], codec.Row] = {}
     shared: set[int] = set()
     for entry_id in changed.keys() & known.keys():
         near = [one for one in candidates[entry_id] if one in known]
@@ -350,7 +341,7 @@ def _regroup(touched: set[int], batch: SketchBatch) -> Query[tuple[ClusterChange
         sorted(members),
     )
     groups = group(members.values(), [Edge(*one) for one in edges], batch.max_entries)
-    yield from _write_groups(groups, names, micros(batch.at))
+    yield from _write_groups(groups, names, codec.micros(batch.at))
     now = {entry_id: one for one in groups for entry_id in one.entry_ids}
     moved = {
         entry_id: (now[entry_id].cluster_no if entry_id in now else None)
