@@ -51,7 +51,7 @@ from feedmill.publish.shapes import (
     RevisionShape,
 )
 
-P = TypeVar("P", ClusterPage, FeedPage, EntryPage, HostPage)
+T = TypeVar("T")
 
 _PAGE: Final = 500
 _SEARCH_SEC: Final = 120.0  # discovery sends requests to other servers, politely
@@ -81,6 +81,7 @@ class Client:
     ) -> None:
         self._transport = Transport(base_url, token, timeout, tls)
         self._timeout = timeout
+        self._patience = max(timeout, _SEARCH_SEC)
 
     async def __aenter__(self) -> Self:
         return self
@@ -99,15 +100,13 @@ class Client:
 
     # feeds
 
-    async def feeds(self, *, tag: str | None = None) -> AsyncIterator[FeedShape]:
+    def feeds(self, *, tag: str | None = None) -> AsyncIterator[FeedShape]:
         """Every subscription, in the order in which they were added."""
-        async for page in self._pages("/feeds", FeedPage, {"tag": tag}):
-            for feed in page.items:
-                yield feed
+        return self._items(FeedPage, "/feeds", {"tag": tag})
 
     async def feed(self, feed_id: str) -> FeedDetail:
         """One feed with every address that it was met at."""
-        return await self._transport.ask("GET", f"/feeds/{_segment(feed_id)}", FeedDetail)
+        return await self._get(FeedDetail, f"/feeds/{_segment(feed_id)}")
 
     async def add(
         self,
@@ -124,9 +123,8 @@ class Client:
         them; ask again with the address of one, or with its number as `choose`.
         """
         wish = FeedWish(url=url, title=title, tags=tuple(tags), as_is=as_is, choose=choose)
-        patience = max(self._timeout, _SEARCH_SEC)
         return await self._transport.ask(
-            "POST", "/feeds", AddedFeed, body=wish, silence_sec=patience
+            "POST", "/feeds", AddedFeed, body=wish, silence_sec=self._patience
         )
 
     async def change(self, feed_id: str, change: FeedChange) -> FeedDetail:
@@ -151,13 +149,8 @@ class Client:
         granularity: Granularity = "day",
     ) -> FeedFigures:
         """The figures of one feed by the hour or day."""
-        path = f"/feeds/{_segment(feed_id)}/stats"
-        asked: Parameters = {
-            "since": _instant(since),
-            "until": _instant(until),
-            "granularity": granularity,
-        }
-        return await self._transport.ask("GET", path, FeedFigures, params=asked)
+        asked: Parameters = {"since": since, "until": until, "granularity": granularity}
+        return await self._get(FeedFigures, f"/feeds/{_segment(feed_id)}/stats", asked)
 
     async def stats(
         self,
@@ -167,73 +160,56 @@ class Client:
         granularity: Granularity = "hour",
     ) -> Stats:
         """Counts of rows, and the figures of all feeds by the hour or day."""
-        asked: Parameters = {
-            "since": _instant(since),
-            "until": _instant(until),
-            "granularity": granularity,
-        }
-        return await self._transport.ask("GET", "/stats", Stats, params=asked)
+        asked: Parameters = {"since": since, "until": until, "granularity": granularity}
+        return await self._get(Stats, "/stats", asked)
 
     async def top(
         self, by: TopBy = "new", *, since: datetime | None = None, limit: int | None = None
     ) -> TopFeeds:
         """The feeds with the most of something, today unless `since` is given."""
-        asked: Parameters = {"by": by, "since": _instant(since), "limit": limit}
-        return await self._transport.ask("GET", "/stats/top", TopFeeds, params=asked)
+        return await self._get(TopFeeds, "/stats/top", {"by": by, "since": since, "limit": limit})
 
     async def service_levels(self, *, day: datetime | None = None) -> ServiceLevels:
         """The service levels of a day, today by default."""
-        return await self._transport.ask(
-            "GET", "/service-levels", ServiceLevels, params={"day": _instant(day)}
-        )
+        return await self._get(ServiceLevels, "/service-levels", {"day": day})
 
     async def status(self) -> StatusShape:
         """The whole engine at a glance."""
-        return await self._transport.ask("GET", "/status", StatusShape)
+        return await self._get(StatusShape, "/status")
 
-    async def hosts(self, *, troubled: bool = False) -> AsyncIterator[HostShape]:
+    def hosts(self, *, troubled: bool = False) -> AsyncIterator[HostShape]:
         """Hosts by name; `troubled`: only those that pause or fail."""
-        asked = {"troubled": "true" if troubled else None}
-        async for page in self._pages("/hosts", HostPage, asked):
-            for host in page.items:
-                yield host
+        return self._items(HostPage, "/hosts", {"troubled": troubled or None})
 
     async def host(self, host: str) -> HostShape:
         """One host: its pace, and what waits for it."""
-        return await self._transport.ask("GET", f"/hosts/{_segment(host)}", HostShape)
+        return await self._get(HostShape, f"/hosts/{_segment(host)}")
 
     async def simulation(
         self, *, policy: str | None = None, settings: Sequence[str] = (), days: int = 30
     ) -> SimulationShape:
         """The recorded past of all feeds under another scheduling policy; `settings` are name=value."""
-        asked = {"policy": policy, "set": list(settings), "days": days}
-        patience = max(self._timeout, _SEARCH_SEC)
-        return await self._transport.ask(
-            "GET", "/simulation", SimulationShape, params=asked, silence_sec=patience
-        )
+        asked: Parameters = {"policy": policy, "set": list(settings), "days": days}
+        return await self._get(SimulationShape, "/simulation", asked, silence_sec=self._patience)
 
     async def health(self, feed_id: str) -> HealthShape:
         """How a feed is: what is wrong, since when, what was tried, what comes next."""
-        return await self._transport.ask("GET", f"/feeds/{_segment(feed_id)}/health", HealthShape)
+        return await self._get(HealthShape, f"/feeds/{_segment(feed_id)}/health")
 
     async def canonicalize(self, url: str) -> CanonicalShape:
         """The canonical URL of the feed at an address, fetched and proven."""
-        patience = max(self._timeout, _SEARCH_SEC)
         return await self._transport.ask(
-            "POST", "/canonicalize", CanonicalShape, body={"url": url}, silence_sec=patience
+            "POST", "/canonicalize", CanonicalShape, body={"url": url}, silence_sec=self._patience
         )
 
     async def discover(self, url: str, *, budget: int | None = None) -> DiscoveredShape:
         """Every feed that an address leads to, what was tried and what it cost; nothing is stored."""
-        patience = max(self._timeout, _SEARCH_SEC)
-        query = {"url": url, "budget": budget}
-        return await self._transport.ask(
-            "GET", "/discover", DiscoveredShape, params=query, silence_sec=patience
-        )
+        asked: Parameters = {"url": url, "budget": budget}
+        return await self._get(DiscoveredShape, "/discover", asked, silence_sec=self._patience)
 
     # entries
 
-    async def entries(
+    def entries(
         self,
         *,
         feeds: Sequence[str] = (),
@@ -259,52 +235,46 @@ class Client:
 
         An article that several of them carry comes once, unless `duplicates` is "include".
         """
-        asked: dict[str, Any] = {
+        asked: Parameters = {
             "feed": list(feeds),
             "tag": tag,
             "category": category,
             "text": text,
-            "since": _instant(since),
-            "until": _instant(until),
+            "since": since,
+            "until": until,
             "author": author,
             "language": language,
-            "has_enclosure": None if has_enclosure is None else str(has_enclosure).lower(),
-            "published_since": _instant(published_since),
-            "published_until": _instant(published_until),
-            "removed": "true" if removed else None,
+            "has_enclosure": has_enclosure,
+            "published_since": published_since,
+            "published_until": published_until,
+            "removed": removed or None,
             "duplicates": duplicates,
             "order": order,
             "q": search,
-            "full_text": "true" if search_full_texts else None,
+            "full_text": search_full_texts or None,
             "direction": "asc" if oldest_first else "desc",
         }
-        async for page in self._pages("/entries", EntryPage, asked):
-            for entry in page.items:
-                yield entry
+        return self._items(EntryPage, "/entries", asked)
 
     async def entry(self, entry_uid: str) -> EntryShape:
         """One entry."""
-        return await self._transport.ask("GET", f"/entries/{_segment(entry_uid)}", EntryShape)
+        return await self._get(EntryShape, f"/entries/{_segment(entry_uid)}")
 
     async def revisions(self, entry_uid: str) -> tuple[RevisionShape, ...]:
         """Earlier states of an entry, the oldest first."""
-        path = f"/entries/{_segment(entry_uid)}/revisions"
-        return (await self._transport.ask("GET", path, RevisionPage)).items
+        return (await self._get(RevisionPage, f"/entries/{_segment(entry_uid)}/revisions")).items
 
     async def full_text(self, entry_uid: str) -> FullTextShape:
         """The full text of an entry, extracted from its web page, or why it has none."""
-        path = f"/entries/{_segment(entry_uid)}/full-text"
-        return await self._transport.ask("GET", path, FullTextShape)
+        return await self._get(FullTextShape, f"/entries/{_segment(entry_uid)}/full-text")
 
-    async def clusters(self, *, min_feeds: int = 2) -> AsyncIterator[ClusterShape]:
+    def clusters(self, *, min_feeds: int = 2) -> AsyncIterator[ClusterShape]:
         """Stories that at least so many feeds tell, the one that grew last first."""
-        async for page in self._pages("/clusters", ClusterPage, {"min_feeds": min_feeds}):
-            for cluster in page.items:
-                yield cluster
+        return self._items(ClusterPage, "/clusters", {"min_feeds": min_feeds})
 
     async def cluster(self, cluster_id: str) -> ClusterDetail:
         """One story with the entries that tell it."""
-        return await self._transport.ask("GET", f"/clusters/{_segment(cluster_id)}", ClusterDetail)
+        return await self._get(ClusterDetail, f"/clusters/{_segment(cluster_id)}")
 
     async def raw(self, entry_uid: str) -> RawBytes:
         """The exact bytes of an entry as they stood in the publisher's document."""
@@ -316,7 +286,7 @@ class Client:
 
     async def fetch(self, fetch_id: str) -> FetchShape:
         """A fetch with its headers as they were sent and came."""
-        return await self._transport.ask("GET", f"/raw/{_segment(fetch_id)}/headers", FetchShape)
+        return await self._get(FetchShape, f"/raw/{_segment(fetch_id)}/headers")
 
     # the log
 
@@ -336,9 +306,7 @@ class Client:
             "limit": limit,
         }
         patience = self._timeout + max(wait_sec, 0.0)
-        return await self._transport.ask(
-            "GET", "/events", EventPage, params=asked, silence_sec=patience
-        )
+        return await self._get(EventPage, "/events", asked, silence_sec=patience)
 
     def watch(
         self, after: int = 0, *, silence_sec: float = SILENCE_SEC
@@ -351,12 +319,23 @@ class Client:
         """
         return follow(self._transport, after, silence_sec=silence_sec)
 
-    async def _pages(self, path: str, shape: type[P], asked: Parameters) -> AsyncIterator[P]:
+    async def _get(
+        self,
+        shape: type[T],
+        path: str,
+        asked: Parameters | None = None,
+        *,
+        silence_sec: float | None = None,
+    ) -> T:
+        return await self._transport.ask("GET", path, shape, params=asked, silence_sec=silence_sec)
+
+    async def _items(self, shape: type[Any], path: str, asked: Parameters) -> AsyncIterator[Any]:
+        """The items of every page."""
         cursor: str | None = None
         while True:
-            params: Parameters = {**asked, "limit": _PAGE, "cursor": cursor}
-            page = await self._transport.ask("GET", path, shape, params=params)
-            yield page
+            page = await self._get(shape, path, {**asked, "limit": _PAGE, "cursor": cursor})
+            for item in page.items:
+                yield item
             cursor = page.next
             if cursor is None:
                 return
@@ -374,7 +353,3 @@ class Client:
 def _segment(name: str) -> str:
     """A name as one segment of a path: it cannot lead anywhere else."""
     return quote(name, safe=":") if name not in (".", "..") else name.replace(".", "%2E")
-
-
-def _instant(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()

@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Final, TypeVar
 
 import httpx
@@ -23,7 +24,7 @@ from feedmill.version import __version__
 
 T = TypeVar("T")
 
-Parameters = Mapping[str, str | int | list[str] | None]
+Parameters = Mapping[str, str | int | datetime | list[str] | None]
 
 _KINDS: Final[Mapping[int, type[ProblemError]]] = {
     401: TokenError,
@@ -100,7 +101,7 @@ class Transport:
         request = self._http.build_request(
             method,
             path,
-            params=_without_empty(params),
+            params=_query(params or {}),
             content=content,
             headers=headers,
             timeout=self._limits(silence_sec),
@@ -170,8 +171,13 @@ def _seconds(value: str | None) -> float | None:
     return float(value) if value is not None and value.isascii() and value.isdigit() else None
 
 
-def _without_empty(params: Parameters | None) -> dict[str, str | int | list[str]]:
-    return {name: value for name, value in (params or {}).items() if value not in (None, [])}
+def _query(params: Parameters) -> dict[str, str | int | list[str]]:
+    """The parameters that are given, times in ISO 8601."""
+    given = {name: value for name, value in params.items() if value is not None and value != []}
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in given.items()
+    }
 
 
 def _unreachable(trouble: Exception) -> UnreachableError:
