@@ -5,7 +5,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
-from litestar import Response, Router, get
+from litestar import Response, get
 
 from feedmill.errors import NotFoundError
 from feedmill.interfaces.server_state import AnyRequest
@@ -33,6 +33,3 @@ async def static_file(request: AnyRequest) -> Response[bytes]:
     if request.headers.get("if-none-match") == tag:
         return Response(b"", status_code=304, headers=headers, media_type=_TYPES[name])
     return Response(body, headers=headers, media_type=_TYPES[name])
-
-
-static_routes = Router("/", route_handlers=[static_file])

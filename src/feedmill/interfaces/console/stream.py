@@ -4,7 +4,7 @@
 from collections.abc import AsyncIterator
 from typing import Final
 
-from litestar import Router, get
+from litestar import get
 from litestar.response import Stream
 
 from feedmill.errors import CrowdedError
@@ -45,6 +45,3 @@ async def _ticks(request: AnyRequest) -> AsyncIterator[bytes]:
         if not await is_still_allowed(request):
             return
         yield b"event: tick\ndata:\n\n"
-
-
-stream_routes = Router("/", route_handlers=[ticks])

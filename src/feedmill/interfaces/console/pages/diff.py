@@ -4,7 +4,7 @@
 from typing import Any, Final
 
 import msgspec
-from litestar import Response, Router, get
+from litestar import Response, get
 
 from feedmill.engine.service import queries
 from feedmill.engine.service.contents.documents import diff_documents
@@ -43,6 +43,3 @@ def _text(value: Any) -> str:  # noqa: ANN401  # of any field
         return ""
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return text[:_VALUE_CHARS] + ("…" if len(text) > _VALUE_CHARS else "")
-
-
-diff_pages = Router("/", route_handlers=[diff])

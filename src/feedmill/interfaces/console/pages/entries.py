@@ -4,7 +4,7 @@
 import re
 from typing import Any, Final
 
-from litestar import Response, Router, get
+from litestar import Response, get
 
 from feedmill.engine.service import queries
 from feedmill.errors import ConflictError, UsageError
@@ -157,6 +157,3 @@ async def _feed_titles(items: Any, request: AnyRequest) -> dict[str, str]:  # no
         if feed is not None:
             found[feed_id] = feed.title or mask_address(feed.url)
     return found
-
-
-entry_pages = Router("/", route_handlers=[entries, entry, content, articles])

@@ -4,7 +4,7 @@
 from typing import Any, Final, cast, get_args
 from urllib.parse import urlencode
 
-from litestar import Response, Router, get, post
+from litestar import Response, get, post
 from litestar.datastructures import UploadFile
 
 from feedmill.engine.service import subscriptions
@@ -199,6 +199,3 @@ def mark_of(feed: Feed) -> str:
 def _link(chosen: dict[str, str], **more: str | None) -> str:
     fields = {name: value for name, value in {**chosen, **more}.items() if value}
     return f"{HERE}?{urlencode(fields)}" if fields else HERE
-
-
-feed_pages = Router("/", route_handlers=[feeds, add, import_feeds, bulk])

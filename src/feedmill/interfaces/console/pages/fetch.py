@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
-from litestar import Response, Router, get
+from litestar import Response, get
 from msgspec import Struct
 
 from feedmill.engine.service import queries
@@ -85,6 +85,3 @@ def _fields(value: Struct, *, feed: bool = False) -> Iterator[tuple[str, str]]:
         plain = given.value if hasattr(given, "value") and hasattr(given, "kind") else given
         text = plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
         yield name, text[:_VALUE_CHARS] + ("…" if len(text) > _VALUE_CHARS else "")
-
-
-fetch_pages = Router("/", route_handlers=[fetch_page])

@@ -4,7 +4,7 @@
 from typing import Final
 from urllib.parse import urlencode
 
-from litestar import Response, Router, get
+from litestar import Response, get
 
 from feedmill.engine.service.feeds.hosts import get_host, host_in_words, list_hosts
 from feedmill.engine.service.feeds.push import list_hubs
@@ -74,6 +74,3 @@ async def host(request: AnyRequest) -> Response[bytes]:
 def host_mark(one: HostShape) -> str:
     """The colour of a host's state."""
     return _MARKS.get(one.state, "theirs" if one.failures else "ok")
-
-
-host_pages = Router("/", route_handlers=[hosts, host])

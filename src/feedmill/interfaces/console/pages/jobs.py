@@ -3,7 +3,7 @@
 
 from typing import Final
 
-from litestar import Response, Router, get, post
+from litestar import Response, get, post
 
 from feedmill.engine.service.jobs import cancel_job, list_jobs, retry_job
 from feedmill.errors import NotFoundError, UsageError
@@ -65,6 +65,3 @@ async def change(request: AnyRequest) -> Response[bytes]:
             message = f"unknown action {other[:40]!r}"
             raise UsageError(message)
     return go_to(request, HERE, words)
-
-
-job_pages = Router("/", route_handlers=[jobs, change])

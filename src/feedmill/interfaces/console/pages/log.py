@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Final, get_args
 from urllib.parse import urlencode
 
-from litestar import Response, Router, get
+from litestar import Response, get
 from litestar.response import Stream
 
 from feedmill.engine.service import queries
@@ -140,6 +140,3 @@ def _row(event: Event) -> dict[str, Any]:
         "subject": str(subject)[:200],
         "facts": ", ".join(f"{name} {str(value)[:80]}" for name, value in facts.items())[:400],
     }
-
-
-log_pages = Router("/", route_handlers=[log, log_stream])

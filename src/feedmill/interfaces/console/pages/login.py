@@ -1,7 +1,7 @@
 """Login by token, and logout."""
 # Tested in tests/integration/interfaces/console/
 
-from litestar import Response, Router, get, post
+from litestar import Response, get, post
 
 from feedmill.engine.service.auth import authenticate, close_session, open_session
 from feedmill.interfaces.console.render import go_to, local_path, page
@@ -56,6 +56,3 @@ async def log_out(request: AnyRequest) -> Response[bytes]:
     if secret is not None:
         await close_session(secret, services_of(request).store)
     return go_to(request, "/console/login", cookies=[private_cookie(request, SESSION_COOKIE, None)])
-
-
-login_pages = Router("/", route_handlers=[login, log_in, log_out])

@@ -9,7 +9,7 @@ import asyncio
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from litestar import Response, Router, get
+from litestar import Response, get
 from litestar.background_tasks import BackgroundTask
 
 from feedmill.engine.run.services import Services
@@ -194,6 +194,3 @@ def _used(level: LevelShape) -> float:
     if level.name == "scheduler-freshness":
         return (1 - level.value) / (1 - level.target)
     return level.value / level.target
-
-
-overview_pages = Router("/", route_handlers=[overview])

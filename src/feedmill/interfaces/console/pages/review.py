@@ -8,7 +8,7 @@ form of this console; a bearer token alone confirms nothing.
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from litestar import Response, Router, get, post
+from litestar import Response, get, post
 from litestar.datastructures import FormMultiDict
 
 from feedmill.engine.two_phase.candidate_file import select_candidates
@@ -275,6 +275,3 @@ def _inserted(done: InsertResult) -> str:
         f"{done.new} inserted, {done.updated} updated, {done.unchanged} unchanged, "
         f"{done.skipped} skipped."
     )
-
-
-review_pages = Router("/", route_handlers=[review, answer, decide_held, window, decide_window])

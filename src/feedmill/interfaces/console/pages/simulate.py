@@ -4,7 +4,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from litestar import Response, Router, get
+from litestar import Response, get
 from markupsafe import Markup
 
 from feedmill.engine.run.services import Services
@@ -80,6 +80,3 @@ def _chart(found: SimulationResult) -> Markup | None:
     if found.series is not None:
         rows.insert(0, ("entries", [datetime.fromtimestamp(at, UTC) for at in found.series.times]))
     return strips("When each policy polled, and when entries came out", rows)
-
-
-simulate_pages = Router("/", route_handlers=[simulate])

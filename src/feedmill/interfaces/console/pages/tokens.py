@@ -4,7 +4,7 @@
 from datetime import timedelta
 from typing import Final, get_args
 
-from litestar import Response, Router, get, post
+from litestar import Response, get, post
 
 from feedmill.engine.service.auth import get_token, issue_token, revoke_token, rotate_token
 from feedmill.errors import UsageError
@@ -89,6 +89,3 @@ async def change(request: AnyRequest) -> Response[bytes]:
         case other:
             message = f"unknown action {other[:40]!r}"
             raise UsageError(message)
-
-
-token_pages = Router("/", route_handlers=[tokens, create, change])

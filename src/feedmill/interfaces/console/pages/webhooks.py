@@ -4,7 +4,7 @@
 from datetime import timedelta
 from typing import Any, Final, get_args
 
-from litestar import Response, Router, get, post
+from litestar import Response, get, post
 
 from feedmill.engine.service import webhooks
 from feedmill.errors import UsageError
@@ -138,6 +138,3 @@ def _resent(done: Any) -> str:  # noqa: ANN401  # webhooks.Resent
 
 def _id(request: AnyRequest) -> str:
     return str(request.path_params["webhook_id"])
-
-
-webhook_pages = Router("/", route_handlers=[list_webhooks, add, show, change])

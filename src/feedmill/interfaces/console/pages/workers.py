@@ -4,7 +4,7 @@
 from datetime import timedelta
 from typing import Final
 
-from litestar import Response, Router, get
+from litestar import Response, get
 
 from feedmill.engine.run.heartbeat import SILENT_AFTER_SEC
 from feedmill.interfaces.console.render import page
@@ -31,6 +31,3 @@ async def workers(request: AnyRequest) -> Response[bytes]:
         due=await services.store.due_lanes(now),
         most=_MOST_LANES,
     )
-
-
-worker_pages = Router("/", route_handlers=[workers])
