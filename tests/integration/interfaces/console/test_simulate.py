@@ -20,12 +20,19 @@ def test_without_a_policy_only_the_form_is_shown(busy: ConsoleMill) -> None:
     assert b"<tbody>" not in page.body
 
 
+def test_when_no_feed_matches_the_page_says_so_beside_its_form(busy: ConsoleMill) -> None:
+    page = busy.browser().open("/console/simulate?policy=seed&text=nothing-like-it")
+
+    assert page.status == 200
+    assert "No feed matches; choose other words or another tag." in text_of(page)
+    assert b'value="nothing-like-it"' in page.body
+
+
 @pytest.mark.parametrize(
     ("query", "status", "words"),
     [
         ("settings=nonsense", 422, "not a setting and its value"),
         ("settings=no_such=1", 422, "has no setting no_such"),
-        ("policy=seed&text=nothing-like-it", 404, "no feed matches"),
     ],
 )
 def test_what_cannot_be_simulated_is_explained(

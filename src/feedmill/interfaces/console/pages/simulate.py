@@ -7,18 +7,15 @@ from typing import Final
 from litestar import Response, get
 from markupsafe import Markup
 
-from feedmill.engine.run.services import Services
 from feedmill.engine.service.feeds.simulate import (
     SimulationResult,
     candidate_config,
     simulate_store,
 )
-from feedmill.errors import NotFoundError
 from feedmill.interfaces.console.charts import strips
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE
 from feedmill.interfaces.server_state import AnyRequest, services_of
-from feedmill.model.feed import Feed
 from feedmill.model.page import FeedFilter
 
 HERE: Final = "/console/simulate"
@@ -40,12 +37,17 @@ async def simulate(request: AnyRequest) -> Response[bytes]:
     days = int(chosen["days"]) if chosen["days"].isdecimal() and len(chosen["days"]) < 5 else 0
     days = min(max(days or _USUAL_DAYS, 1), _MOST_DAYS)
     found: SimulationResult | None = None
+    is_none = False
     if chosen["policy"] or chosen["settings"]:
         settings = [one.strip() for one in chosen["settings"].split(",") if one.strip()]
         policy = chosen["policy"] if chosen["policy"] in _POLICIES else None
         config = candidate_config(services.config.schedule, policy, settings)
-        feeds = await _feeds(chosen, services)
-        found = await simulate_store(services, config, feeds=feeds, days=days)
+        where = FeedFilter(
+            text=chosen["text"] or None, tag=chosen["with_tag"] or None, order="name"
+        )
+        feeds = (await services.store.find_feeds(where, limit=_FEEDS)).items
+        is_none = not feeds
+        found = await simulate_store(services, config, feeds=feeds, days=days) if feeds else None
     return page(
         request,
         "simulate.html",
@@ -56,17 +58,9 @@ async def simulate(request: AnyRequest) -> Response[bytes]:
         policies=_POLICIES,
         most=_FEEDS,
         found=found,
+        is_none=is_none,
         chart=None if found is None else _chart(found),
     )
-
-
-async def _feeds(chosen: dict[str, str], services: Services) -> tuple[Feed, ...]:
-    where = FeedFilter(text=chosen["text"] or None, tag=chosen["with_tag"] or None, order="name")
-    found = (await services.store.find_feeds(where, limit=_FEEDS)).items
-    if not found:
-        message = "no feed matches"
-        raise NotFoundError(message, "choose other words or another tag")
-    return found
 
 
 def _chart(found: SimulationResult) -> Markup | None:
