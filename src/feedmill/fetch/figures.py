@@ -57,11 +57,6 @@ def poll_values(fetch: FetchRecord, schedule: ScheduleState | None = None) -> tu
     )
 
 
-def figures_of(values: Sequence[Any]) -> Figures:
-    """The figures of values in the order of their fields."""
-    return Figures(**dict(zip(Figures.__struct_fields__, values, strict=True)))
-
-
 def lag_of(fetch: FetchRecord) -> float:
     """How late the poll was, in intervals; 0 where no interval was waited for."""
     if not fetch.interval_sec:

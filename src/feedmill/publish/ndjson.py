@@ -41,13 +41,8 @@ def entry_line(event: Event, entry: StoredEntry) -> bytes:
     return _without_separators(line) + b"\n"
 
 
-def json_line(value: object) -> bytes:
-    """Any value as one line, as safe as an event."""
-    return _line(value)
-
-
 def json_lines(values: Iterable[object]) -> bytes:
-    """The same for many, at once."""
+    """Any values, each on a line as safe as that of an event."""
     return _without_separators(b"".join(msgspec.json.encode(one) + b"\n" for one in values))
 
 

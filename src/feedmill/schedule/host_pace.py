@@ -133,11 +133,6 @@ def is_incident(pace: HostPace, reason: str, config: HostConfig) -> bool:
     return pace.failing_with == reason and pace.failures >= config.incident_after
 
 
-def may_fetch(pace: HostPace, url: str, now: datetime) -> bool:
-    """True when neither the host nor this URL is waiting."""
-    return host_wait_sec(pace, now) == 0 and limited_until(pace, url, now) is None
-
-
 def host_wait_sec(pace: HostPace, now: datetime) -> float:
     """How long the host is to be left alone, in seconds."""
     return 0.0 if pace.next_ok_at is None else max(0.0, (pace.next_ok_at - now).total_seconds())

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.adapters.store.sqlite.store import SqliteStore, in_memory_store
+from feedmill.adapters.store.sqlite.connection import MEMORY
+from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.engine.ports.store import Store
 
 Story = Callable[[Store], Awaitable[None]]
@@ -19,7 +20,7 @@ async def _sqlite(request: pytest.FixtureRequest) -> Store:
 
 
 async def _memory(_: pytest.FixtureRequest) -> Store:
-    return await in_memory_store()
+    return await SqliteStore.open(MEMORY)
 
 
 async def _postgres(request: pytest.FixtureRequest) -> Store:

@@ -1,6 +1,8 @@
 """Figures of polls, their sums, and latency histograms."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,6 @@ from hypothesis import strategies as st
 from feedmill.fetch.figures import (
     TotalsCounter,
     bucket_limit_ms,
-    figures_of,
     lag_of,
     latency_bucket,
     payload_class,
@@ -22,6 +23,12 @@ from feedmill.fetch.figures import (
 from feedmill.model.feed import FetchRecord
 from feedmill.model.running.figures import Figures, Totals
 from feedmill.model.schedule import Cadence, ScheduleState
+
+
+def figures_of(values: Sequence[Any]) -> Figures:
+    """The figures of values in the order of their fields."""
+    return Figures(**dict(zip(Figures.__struct_fields__, values, strict=True)))
+
 
 _NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -13,7 +13,6 @@ from feedmill.publish.ndjson import (
     entry_line,
     event_line,
     is_event_line,
-    json_line,
     json_lines,
     position_of_line,
 )
@@ -52,7 +51,7 @@ def test_whole_entry_is_a_line_without_what_no_search_has_set() -> None:
 
 
 def test_values_become_one_line_each() -> None:
-    assert json_lines([1, "a\u2028b"]) == json_line(1) + json_line("a\u2028b")
+    assert json_lines([1, "a\u2028b"]) == json_lines([1]) + json_lines(["a\u2028b"])
 
 
 @given(st.text())
@@ -85,7 +84,7 @@ def test_the_number_of_a_line_is_read_and_half_a_line_has_none(line: bytes, seq:
 def test_many_lines_are_the_single_ones_one_after_the_other(texts: list[str]) -> None:
     lines = json_lines(texts)
 
-    assert lines == b"".join(map(json_line, texts))
+    assert lines == b"".join(json_lines([text]) for text in texts)
     assert [msgspec.json.decode(line) for line in lines.decode().splitlines()] == texts
 
 

@@ -11,7 +11,7 @@ from feedmill.model.feed import BodyRef, Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import Hop
 from feedmill.model.running.webhook import Webhook, WebhookSecret
 from feedmill.model.schedule import Hint, Hints, Outcome, ScheduleState
-from feedmill.publish.ndjson import json_line
+from feedmill.publish.ndjson import json_lines
 from feedmill.publish.to_json import decision_wire, feed_wire
 from feedmill.publish.to_shapes import (
     added_feed,
@@ -112,7 +112,7 @@ def test_a_webhook_shows_its_secret_once() -> None:
 
 
 def test_any_value_is_one_line() -> None:
-    line = json_line({"title": "a\nb\u2028c\u2029d\u0085e"})
+    line = json_lines([{"title": "a\nb\u2028c\u2029d\u0085e"}])
 
     assert len(line.decode().splitlines()) == 1
     assert msgspec.json.decode(line) == {"title": "a\nb\u2028c\u2029d\u0085e"}

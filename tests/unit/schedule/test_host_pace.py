@@ -13,10 +13,11 @@ from feedmill.model.schedule import Outcome
 from feedmill.schedule.host_pace import (
     host_of_lane,
     host_state,
+    host_wait_sec,
     initial_pace,
     is_incident,
+    limited_until,
     mark_trouble,
-    may_fetch,
     pace_after,
     shift_pace,
 )
@@ -26,6 +27,11 @@ CONFIG = HostConfig(min_gap_ms=1000, rps=1.0)
 URL = "https://example.com/feed"
 OTHER = "https://example.com/other"
 GOOD = Outcome(kind="unchanged", http_status=304)
+
+
+def may_fetch(pace: HostPace, url: str, now: datetime) -> bool:
+    """True when neither the host nor this URL is waiting."""
+    return host_wait_sec(pace, now) == 0 and limited_until(pace, url, now) is None
 
 
 def failed(reason: str, retry_after_sec: float | None = None) -> Outcome:

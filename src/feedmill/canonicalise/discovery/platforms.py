@@ -138,11 +138,6 @@ def shipped_rules() -> PlatformRules:
     return read_rules(text)
 
 
-def platform_feeds(url: str, rules: PlatformRules | None = None) -> tuple[FoundFeed, ...]:
-    """The feeds of a page by its address alone."""
-    return (rules or shipped_rules()).feeds_of_address(url)
-
-
 class _Compiled:
     """A rule with its patterns compiled."""
 

@@ -6,7 +6,6 @@ import pytest
 
 from feedmill.canonicalise.discovery.platforms import (
     PlatformRule,
-    platform_feeds,
     read_rules,
     shipped_rules,
 )
@@ -107,7 +106,7 @@ CASES = [
 
 @pytest.mark.parametrize(("url", "rule", "expected"), CASES)
 def test_a_platforms_page_leads_to_its_feeds(url: str, rule: str, expected: list[str]) -> None:
-    found = [feed for feed in platform_feeds(url) if not feed.is_extra]
+    found = [feed for feed in shipped_rules().feeds_of_address(url) if not feed.is_extra]
 
     assert [feed.url for feed in found] == expected
     assert {(feed.rule, feed.found_by) for feed in found} == {(rule, "platform")}
@@ -146,7 +145,7 @@ def test_every_rule_is_shown_by_an_example() -> None:
     ],
 )
 def test_other_addresses_lead_nowhere(url: str) -> None:
-    assert platform_feeds(url) == ()
+    assert shipped_rules().feeds_of_address(url) == ()
 
 
 @pytest.mark.parametrize(
@@ -175,29 +174,29 @@ def test_other_addresses_lead_nowhere(url: str) -> None:
     ],
 )
 def test_what_is_a_feed_already_needs_no_other(url: str) -> None:
-    assert platform_feeds(url) == ()
+    assert shipped_rules().feeds_of_address(url) == ()
 
 
 @pytest.mark.parametrize("url", ["https://github.com/atom/atom", "https://www.reddit.com/r/rss/"])
 def test_a_page_about_feeds_is_no_feed(url: str) -> None:
-    assert platform_feeds(url) != ()
+    assert shipped_rules().feeds_of_address(url) != ()
 
 
 def test_comments_are_marked() -> None:
-    found = platform_feeds("https://www.reddit.com/r/python/comments/1abc/title/")
+    found = shipped_rules().feeds_of_address("https://www.reddit.com/r/python/comments/1abc/title/")
 
     assert [feed.is_comments for feed in found] == [False, True]
 
 
 def test_the_platforms_own_word_is_told_from_our_guess() -> None:
-    (published,) = platform_feeds("https://name.substack.com/")
-    (guessed,) = platform_feeds("https://social.example/@name")
+    (published,) = shipped_rules().feeds_of_address("https://name.substack.com/")
+    (guessed,) = shipped_rules().feeds_of_address("https://social.example/@name")
 
     assert (published.is_published, guessed.is_published) == (True, False)
 
 
 def test_credentials_and_fragments_do_not_come_along() -> None:
-    (feed,) = platform_feeds("https://me:secret@social.example/@name#top")
+    (feed,) = shipped_rules().feeds_of_address("https://me:secret@social.example/@name#top")
 
     assert feed.url == "https://social.example/@name.rss"
 
@@ -224,13 +223,13 @@ page = "https://club.example/room/{room}"
 def test_rules_of_a_user_are_asked_before_the_shipped_ones() -> None:
     rules = shipped_rules().after(read_rules(OWN))
 
-    assert [feed.url for feed in platform_feeds("https://club.example/room/7", rules)] == [
+    assert [feed.url for feed in rules.feeds_of_address("https://club.example/room/7")] == [
         "https://bridge.example/?room=7&from=https://club.example"
     ]
-    assert [feed.rule for feed in platform_feeds(REPO, rules)] == ["no-github"]
+    assert [feed.rule for feed in rules.feeds_of_address(REPO)] == ["no-github"]
     assert rules.page_of_handle("club:blue") == "https://club.example/room/blue"
     assert rules.page_of_handle("r/python") == "https://www.reddit.com/r/python/"
-    assert platform_feeds("https://name.substack.com/", rules) != ()
+    assert rules.feeds_of_address("https://name.substack.com/") != ()
 
 
 @pytest.mark.parametrize(

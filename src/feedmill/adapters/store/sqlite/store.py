@@ -236,11 +236,6 @@ class SqliteStore(SqlStore):
         return await self._writer.run(lambda c: self.queries.run(c, make()))
 
 
-async def in_memory_store(*, gap_ms: int = 1_000) -> SqliteStore:
-    """A store that forgets everything when it is closed: 000's degraded mode."""
-    return await SqliteStore.open(MEMORY, gap_ms=gap_ms)
-
-
 def _prepare(path: str) -> None:
     """Create the folder and the file, and migrate it; what is read-only must have been migrated."""
     if is_read_only(path):

@@ -14,8 +14,8 @@ import pytest
 from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.store.sqlite.change_watch import ChangeWatch
-from feedmill.adapters.store.sqlite.connection import connect, connect_reader
-from feedmill.adapters.store.sqlite.store import SqliteStore, in_memory_store
+from feedmill.adapters.store.sqlite.connection import MEMORY, connect, connect_reader
+from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.errors import StoreError
 from feedmill.model.running.token import Token
 
@@ -96,7 +96,7 @@ def test_there_is_no_number_for_a_file_that_cannot_be_opened_or_was_closed(
 
 def test_a_store_in_memory_has_no_number_because_one_connection_does_everything() -> None:
     async def story() -> int | None:
-        store = await in_memory_store()
+        store = await SqliteStore.open(MEMORY)
         try:
             return store.version()
         finally:

@@ -8,7 +8,8 @@ import pytest
 from tests.support.sample_refreshes import NOON, a_refresh, an_entry, claim_all, new_feed, read
 from tests.support.waiting import hang_guard
 
-from feedmill.adapters.store.sqlite.store import SqliteStore, in_memory_store
+from feedmill.adapters.store.sqlite.connection import MEMORY
+from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.errors import StoreError
 from feedmill.model.feed import Feed
 from feedmill.model.page import EntryFilter
@@ -178,13 +179,13 @@ def test_a_waiter_who_gave_up_does_not_disturb_the_others(tmp_path: Path) -> Non
 
 def test_a_store_in_memory_works_and_forgets() -> None:
     async def story() -> None:
-        store = await in_memory_store()
+        store = await SqliteStore.open(MEMORY)
         feed, _ = await store.add_feed(new_feed())
         await store.commit(await a_large_refresh(store, feed))
         assert len((await store.entries(EntryFilter())).items) == 20
         await store.close()
 
-        other = await in_memory_store()
+        other = await SqliteStore.open(MEMORY)
         assert (await other.counts())["feeds"] == 0
         await other.close()
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.sample_refreshes import HOUR, NOON, an_entry, new_feed, poll, read
 
-from feedmill.adapters.store.sqlite.store import in_memory_store
+from feedmill.adapters.store.sqlite.connection import MEMORY
+from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.engine.ports.store import Store
 from feedmill.model.entry import Entry
 from feedmill.model.feed import Feed
@@ -48,7 +49,7 @@ def test_sightings_are_counted_right_although_hardly_a_row_is_written(
     documents: list[dict[str, str] | None],
 ) -> None:
     async def story() -> None:
-        store = await in_memory_store()
+        store = await SqliteStore.open(MEMORY)
         feed, (seen, last, current) = await told(documents, store)
 
         page = await store.entries(EntryFilter())
@@ -72,7 +73,7 @@ def test_what_was_committed_is_known_and_changes_nothing_the_second_time(
     documents: list[dict[str, str] | None],
 ) -> None:
     async def story() -> None:
-        store = await in_memory_store()
+        store = await SqliteStore.open(MEMORY)
         feed, (_, _, current) = await told(documents, store)
 
         again = await read(store, feed, entries_of(current))
@@ -90,7 +91,7 @@ def test_a_purge_never_makes_an_old_entry_new(
     before: list[dict[str, str] | None], after: list[dict[str, str] | None]
 ) -> None:
     async def story() -> None:
-        store = await in_memory_store()
+        store = await SqliteStore.open(MEMORY)
         feed, (seen, _, _) = await told(before, store)
         await store.purge(before=NOON + HOUR * 1_000, now=NOON + HOUR * 2_000)
 
