@@ -9,7 +9,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import feed_id_of
-from feedmill.interfaces.cli.options import parse_time
+from feedmill.interfaces.cli.options import flag, option, parse_time
 from feedmill.model.page import EntryFilter
 
 
@@ -29,38 +29,25 @@ async def filter_of(chosen: dict[str, Any], services: Services) -> EntryFilter:
 
 
 _FILTERS: Final = (
-    click.option("--feed", metavar="FEED", help="Only this feed."),
-    click.option("--tag", metavar="TAG", help="Only feeds with this tag."),
-    click.option("--category", metavar="NAME", help="Only entries with this category."),
-    click.option("--author", metavar="NAME", help="Only entries by this name or e-mail address."),
-    click.option("--language", metavar="CODE", help="Only this language: en matches en-GB."),
+    option("--feed", "Only this feed.", metavar="FEED"),
+    option("--tag", "Only feeds with this tag.", metavar="TAG"),
+    option("--category", "Only entries with this category.", metavar="NAME"),
+    option("--author", "Only entries by this name or e-mail address.", metavar="NAME"),
+    option("--language", "Only this language: en matches en-GB.", metavar="CODE"),
     click.option(
         "--enclosures/--no-enclosures",
         "has_enclosure",
         default=None,
         help="Only entries with, or only without an enclosure.",
     ),
-    click.option(
-        "--since", type=parse_time, metavar="TIME", help="First seen at or after this time."
+    option("--since", "First seen at or after this time.", type=parse_time, metavar="TIME"),
+    option("--until", "First seen before this time.", type=parse_time, metavar="TIME"),
+    option(
+        "--published-since", "Published at or after this time.", type=parse_time, metavar="TIME"
     ),
-    click.option("--until", type=parse_time, metavar="TIME", help="First seen before this time."),
-    click.option(
-        "--published-since",
-        type=parse_time,
-        metavar="TIME",
-        help="Published at or after this time.",
-    ),
-    click.option(
-        "--published-until", type=parse_time, metavar="TIME", help="Published before this time."
-    ),
-    click.option(
-        "--text", metavar="WORD", help="Only entries with a title word that starts with this."
-    ),
-    click.option("--removed", "include_removed", is_flag=True, help="Also removed entries."),
-    click.option("--duplicates", is_flag=True, help="Also further entries that carry an article."),
-    click.option(
-        "--clusters",
-        is_flag=True,
-        help="A story that several feeds tell only once (see `clusters`).",
-    ),
+    option("--published-until", "Published before this time.", type=parse_time, metavar="TIME"),
+    option("--text", "Only entries with a title word that starts with this.", metavar="WORD"),
+    flag("--removed", "include_removed", "Also removed entries."),
+    flag("--duplicates", "Also further entries that carry an article."),
+    flag("--clusters", "A story that several feeds tell only once (see `clusters`)."),
 )

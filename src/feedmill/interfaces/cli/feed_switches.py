@@ -1,13 +1,11 @@
 """Switches of single feeds: full texts, media and clusters on or off, with their rules."""
 # Tested in tests/integration/interfaces/cli/commands/entries/test_clusters.py
 
-from typing import Any
-
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
 from feedmill.engine.service.feed_lookup import resolve_feeds
-from feedmill.interfaces.cli.output import format_count, show_result
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Answer, answer_with
+from feedmill.interfaces.cli.output import format_count
 from feedmill.publish.shapes import FeedChange
 
 
@@ -20,14 +18,13 @@ def switch_feeds(
 ) -> None:
     """Change the overrides of feeds and print those that are shown."""
 
-    async def action(services: Services) -> list[dict[str, Any]]:
+    async def action(services: Services) -> Answer:
         done = []
         for feed in await resolve_feeds(names, services):
             own = (await queries.change_feed(feed.id, change, services)).overrides
             done.append({"feed_id": feed.id} | {name: getattr(own, name) for name in shown})
-        return done
+        state = "on" if getattr(change, shown[0]) else "off"
+        words = f"{what} are {state} for {format_count(len(done), 'feed')}"
+        return Answer({"items": done, "next": None}, words)
 
-    done = with_services(action)
-    state = "on" if getattr(change, shown[0]) else "off"
-    words = f"{what} are {state} for {format_count(len(done), 'feed')}"
-    show_result({"items": done, "next": None}, words)
+    answer_with(action)

@@ -16,6 +16,18 @@ _LIMIT: Final = "feedmill.limit"
 _AFTER: Final = "feedmill.after"
 
 
+def option(*names: str, default: object = None, **more: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # of click
+    """An option; the last of its names is its help. A default is shown there."""
+    *spelt, about = names
+    shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
+    return click.option(*spelt, help=about, **(shown | more))
+
+
+def flag(*names: str, **more: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # of click
+    """An option without a value; the last of its names is its help."""
+    return option(*names, is_flag=True, **more)
+
+
 def _kept(name: str, value: object = None) -> Callable[..., None]:
     """A callback that keeps the value of an option in the context, for who prints: no command passes it on."""
 

@@ -32,6 +32,7 @@ from feedmill.interfaces.cli.long_running import (
     wait_until_stopped,
     watch_role,
 )
+from feedmill.interfaces.cli.options import option
 from feedmill.interfaces.cli.output import show_json_line
 from feedmill.interfaces.cli.run_command import SignalHandler
 from feedmill.model.running.worker import WorkerRole
@@ -53,23 +54,16 @@ class ListenOptions(NamedTuple):
 
 def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options --host, --port and --grpc."""
-    for option in (
-        click.option(
-            "--grpc", "grpc_port", type=_PORT, metavar="PORT", help="Also serve gRPC on this port."
+    for one in (
+        option("--grpc", "grpc_port", "Also serve gRPC on this port.", type=_PORT, metavar="PORT"),
+        option(
+            "--port", "Port to listen on [FEEDMILL_SERVE_PORT, 8642].", type=_PORT, metavar="PORT"
         ),
-        click.option(
-            "--port",
-            type=_PORT,
-            metavar="PORT",
-            help="Port to listen on [FEEDMILL_SERVE_PORT, 8642].",
-        ),
-        click.option(
-            "--host",
-            metavar="ADDRESS",
-            help="Address to listen on [FEEDMILL_SERVE_HOST, 127.0.0.1].",
+        option(
+            "--host", "Address to listen on [FEEDMILL_SERVE_HOST, 127.0.0.1].", metavar="ADDRESS"
         ),
     ):
-        command = option(command)
+        command = one(command)
     return command
 
 

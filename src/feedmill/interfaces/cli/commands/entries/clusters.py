@@ -3,27 +3,23 @@
 
 import click
 
+from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents import clusters as engine
-from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.feed_switches import switch_feeds
 from feedmill.interfaces.cli.lists import show_pages
-from feedmill.interfaces.cli.options import list_options
-from feedmill.interfaces.cli.output import show_json, show_table
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.options import list_options, option
+from feedmill.interfaces.cli.output import show_table
 from feedmill.publish.shapes import ClusterDetail, ClusterShape, FeedChange
 
 
-@click.command()
+@command()
 @click.argument("cluster", required=False)
-@click.option(
-    "--min-feeds",
-    type=click.IntRange(min=2),
-    default=2,
-    show_default=True,
-    help="Only stories that so many feeds tell.",
+@option(
+    "--min-feeds", "Only stories that so many feeds tell.", type=click.IntRange(min=2), default=2
 )
-@click.option("--enable", multiple=True, metavar="FEED", help="Compare a feed; repeatable.")
-@click.option("--disable", multiple=True, metavar="FEED", help="Compare it no more; repeatable.")
+@option("--enable", "Compare a feed; repeatable.", multiple=True, metavar="FEED")
+@option("--disable", "Compare it no more; repeatable.", multiple=True, metavar="FEED")
 @list_options(50)
 def clusters(
     *, cluster: str | None, min_feeds: int, enable: tuple[str, ...], disable: tuple[str, ...]
@@ -49,8 +45,7 @@ def clusters(
         return
 
     if cluster is not None:
-        found = with_services(lambda services: engine.get_cluster(cluster, services))
-        show_json(found) if is_json() else _show_members(found)
+        answer_with(lambda services: _one(cluster, services))
         return
     show_pages(
         lambda services, after, limit: engine.list_clusters(
@@ -64,6 +59,11 @@ def clusters(
 
 def _row(one: ClusterShape) -> tuple[str, ...]:
     return (one.cluster_id, str(one.feeds), f"{one.updated_at:%Y-%m-%d %H:%M}", one.title or "-")
+
+
+async def _one(cluster: str, services: Services) -> Answer:
+    found = await engine.get_cluster(cluster, services)
+    return Answer(found, lambda: _show_members(found))
 
 
 def _show_members(found: ClusterDetail) -> None:

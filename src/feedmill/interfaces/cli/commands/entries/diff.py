@@ -1,8 +1,6 @@
 """`feedmill diff`: show what a publisher changed between two fetches."""
 # Tested in tests/integration/interfaces/cli/commands/entries/test_diff_and_fixture.py
 
-import sys
-
 import click
 from msgspec import json
 
@@ -10,18 +8,16 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents.documents import diff_documents, diff_last_documents
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.errors import FeedmillError
-from feedmill.interfaces.cli.exit import exit_with_error, is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import format_count, shorten, show_json, style_text
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.output import format_count, shorten, style_text
 from feedmill.model.derived.document_diff import EntryChange, FetchDiff, FieldChange
 
 _COLOURS = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
 
 
-@click.command()
+@command()
 @click.argument("what", nargs=-1, required=True, metavar="FETCH FETCH | FEED")
-@json_option
 def diff(what: tuple[str, ...]) -> None:
     """Show what a publisher changed, entry by entry: two fetches, or the last two documents of a feed.
 
@@ -36,23 +32,18 @@ def diff(what: tuple[str, ...]) -> None:
         message = "give two fetch ids, or one feed"
         raise click.UsageError(message)
 
-    async def action(services: Services) -> FetchDiff | FeedmillError:
+    async def action(services: Services) -> Answer:
         try:
             if len(what) == 1:
                 feed = await resolve_feed(what[0], services)
-                return await diff_last_documents(feed.id, services)
-            return await diff_documents(what[0], what[1], services)
+                found = await diff_last_documents(feed.id, services)
+            else:
+                found = await diff_documents(what[0], what[1], services)
         except FeedmillError as problem:
-            return problem
+            exit_with_error(problem.reason, str(problem), problem.hint, status=2)
+        return Answer(found, lambda: _say(found), status=0 if found.diff.is_empty else 1)
 
-    found = with_services(action)
-    if isinstance(found, FeedmillError):
-        exit_with_error(found.reason, str(found), found.hint, status=2)
-    if is_json():
-        show_json(found)
-    else:
-        _say(found)
-    sys.exit(0 if found.diff.is_empty else 1)
+    answer_with(action)
 
 
 def _say(found: FetchDiff) -> None:

@@ -9,7 +9,7 @@ import click
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.entry_filters import filter_of, filter_options
 from feedmill.interfaces.cli.lists import show_pages
-from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.options import flag, list_options, option
 from feedmill.interfaces.cli.output import emphasised, shorten, show_text
 from feedmill.model.event import StoredEntry
 from feedmill.model.page import Page
@@ -18,14 +18,13 @@ from feedmill.publish.to_json import entry_wire
 
 @click.command()
 @filter_options
-@click.option(
+@option(
     "--order",
+    "What the list is ordered by.",
     type=click.Choice(["published", "first-seen"]),
     default="published",
-    show_default=True,
-    help="What the list is ordered by.",
 )
-@click.option("--oldest-first", "ascending", is_flag=True, help="The oldest first.")
+@flag("--oldest-first", "ascending", "The oldest first.")
 @list_options(50)
 def entries(**chosen: Any) -> None:  # noqa: ANN401
     """List entries, the newest first; an article that several feeds carry is shown once.

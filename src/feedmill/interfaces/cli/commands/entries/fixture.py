@@ -8,23 +8,22 @@ import msgspec
 
 from feedmill.canonicalise.urls import split_url
 from feedmill.engine.documents.fixtures import Fixture
+from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents.documents import fixture_of
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_result
-from feedmill.interfaces.cli.run_command import with_services, write_file
+from feedmill.interfaces.cli.command import Answer, command
+from feedmill.interfaces.cli.options import option
+from feedmill.interfaces.cli.run_command import write_file
 
 
-@click.command()
+@command()
 @click.argument("what", metavar="FEED|FETCH")
-@click.option(
+@option(
     "--out",
+    "Folder in which the folder of the fixture is made.",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path(),
-    show_default=True,
-    help="Folder in which the folder of the fixture is made.",
 )
-@json_option
-def fixture(what: str, *, out: Path) -> None:
+async def fixture(services: Services, what: str, *, out: Path) -> Answer:
     """Write a test case: the body of a fetch, how it was served, and what was understood.
 
     WHAT is a fetch_id, or a feed: then it is its last document. Credentials of the feed are masked.
@@ -34,8 +33,7 @@ def fixture(what: str, *, out: Path) -> None:
       feedmill fixture https://example.com/feed --out tests/fixtures/feeds
       feedmill fixture 0198f2d1-…
     """
-
-    found = with_services(lambda services: fixture_of(what, services))
+    found = await fixture_of(what, services)
     folder = out / f"{_host(found)}-{found.fetch.fetch_id[-12:]}"
     folder.mkdir(parents=True, exist_ok=True)
     files = {
@@ -46,7 +44,7 @@ def fixture(what: str, *, out: Path) -> None:
     for name, data in files.items():
         write_file(folder / name, data)
     result = {"folder": str(folder), "files": list(files), "fetch_id": found.fetch.fetch_id}
-    show_result(result, f"wrote {folder} ({', '.join(files)})")
+    return Answer(result, f"wrote {folder} ({', '.join(files)})")
 
 
 def _host(found: Fixture) -> str:

@@ -15,11 +15,11 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents import full_texts
 from feedmill.engine.service.feed_lookup import resolve_feed, resolve_feeds
 from feedmill.errors import NotFoundError, UsageError, extra_hint
-from feedmill.interfaces.cli.exit import exit_with_error, is_json
+from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.feed_switches import switch_feeds
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import format_count, shorten, show_json, show_result
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.output import format_count, shorten
 from feedmill.model.derived.full_text import FullText
 from feedmill.normalise.text import clean_text
 from feedmill.publish.shapes import FeedChange
@@ -45,10 +45,9 @@ def fulltext() -> None:
     """
 
 
-@fulltext.command("enable")
+@command("enable", of=fulltext)
 @_FEEDS
-@click.option("--selector", metavar="CSS|XPATH", help="Where the text is in a page of this feed.")
-@json_option
+@option("--selector", "Where the text is in a page of this feed.", metavar="CSS|XPATH")
 def enable_command(feeds: tuple[str, ...], *, selector: str | None) -> None:
     """Fetch the pages of new entries of feeds from now on.
 
@@ -59,69 +58,53 @@ def enable_command(feeds: tuple[str, ...], *, selector: str | None) -> None:
     switch_feeds(feeds, change, _SHOWN, what="full texts")
 
 
-@fulltext.command("disable")
+@command("disable", of=fulltext)
 @_FEEDS
-@json_option
 def disable_command(feeds: tuple[str, ...]) -> None:
     """Fetch no more pages of feeds, also where a tag asks for it. Stored full texts stay."""
     change = FeedChange(full_text=False)
     switch_feeds(feeds, change, _SHOWN, what="full texts")
 
 
-@fulltext.command("fetch")
+@command("fetch", of=fulltext)
 @click.argument("what", nargs=-1, required=True, metavar="ENTRY|FEED...")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=20,
-    show_default=True,
-    help="Newest entries of each feed.",
-)
-@json_option
-def fetch_command(what: tuple[str, ...], *, limit: int) -> None:
+@option("--limit", "Newest entries of each feed.", type=click.IntRange(1, 1000), default=20)
+async def fetch_command(services: Services, what: tuple[str, ...], *, limit: int) -> Answer:
     """Fetch pages of entries or feeds now. Of feeds those of the newest entries, politely.
 
     What has to wait for its host is left to the queue (`feedmill jobs`).
     """
-
-    async def action(services: Services) -> list[FullText | str]:
-        uids: list[str] = []
-        for name in what:
-            entry = await services.store.entry(name)
-            if entry is not None:
-                uids += await full_texts.queue_pages(services, entry_uids=(entry.entry_uid,))
-            else:
-                feed = await resolve_feed(name, services)
-                uids += await full_texts.queue_pages(services, feed_id=feed.id, limit=limit)
-        began = services.clock.now()
-        await run_due_jobs(services, Lifecycle(owner_name()), kinds=(KIND,))
-        found = [(uid, await services.store.full_text(uid)) for uid in uids]
-        return [one if one and one.extracted_at >= began else uid for uid, one in found]
-
-    results = with_services(action)
-    if is_json():
-        items = [
-            {"entry_uid": one, "state": "queued"} if isinstance(one, str) else one
-            for one in results
-        ]
-        show_json({"items": items, "next": None})
-        return
-    for one in results:
-        click.echo(f"queued     {one}" if isinstance(one, str) else _line(one))
+    uids: list[str] = []
+    for name in what:
+        entry = await services.store.entry(name)
+        if entry is not None:
+            uids += await full_texts.queue_pages(services, entry_uids=(entry.entry_uid,))
+        else:
+            feed = await resolve_feed(name, services)
+            uids += await full_texts.queue_pages(services, feed_id=feed.id, limit=limit)
+    began = services.clock.now()
+    await run_due_jobs(services, Lifecycle(owner_name()), kinds=(KIND,))
+    items: list[object] = []
+    lines: list[str] = []
+    for uid in uids:
+        one = await services.store.full_text(uid)
+        is_done = one is not None and one.extracted_at >= began
+        items.append(one if is_done else {"entry_uid": uid, "state": "queued"})
+        lines.append(_line(one) if one is not None and is_done else f"queued     {uid}")
+    return Answer({"items": items, "next": None}, "\n".join(lines))
 
 
-@fulltext.command("replay")
+@command("replay", of=fulltext)
 @click.argument("feeds", nargs=-1, metavar="[FEED]...")
-@click.option("--all", "everything", is_flag=True, help="Every feed.")
-@click.option("--force", is_flag=True, help="Also pages that today's extractor has read.")
-@json_option
+@flag("--all", "everything", "Every feed.")
+@flag("--force", "Also pages that today's extractor has read.")
 def replay_command(feeds: tuple[str, ...], *, everything: bool, force: bool) -> None:
     """Extract stored pages again. With today's extractor and selectors; nothing is fetched."""
     if not feeds and not everything:
         message = "name feeds or pass --all"
         raise click.UsageError(message)
 
-    async def action(services: Services) -> full_texts.Replayed:
+    async def action(services: Services) -> Answer:
         version = extractor_version()
         named = [feed.id for feed in await resolve_feeds(feeds, services)]
         chosen: list[str | None] = [None] if everything else [*named]
@@ -134,28 +117,23 @@ def replay_command(feeds: tuple[str, ...], *, everything: bool, force: bool) -> 
                 name: getattr(done, name) + getattr(one, name) for name in one.__struct_fields__
             }
             done = replace(done, **sums)
-        return done
+        words = f"{format_count(done.pages, 'page')} extracted again, {done.changed} changed"
+        words += f"; {done.current} were current, {done.missing} are not kept any more"
+        return Answer(done, words)
 
-    done = with_services(action)
-    words = f"{format_count(done.pages, 'page')} extracted again, {done.changed} changed"
-    words += f"; {done.current} were current, {done.missing} are not kept any more"
-    show_result(done, words)
+    answer_with(action)
 
 
-@fulltext.command("show")
+@command("show", of=fulltext)
 @click.argument("entry", metavar="ENTRY")
-@click.option("--html", "as_html", is_flag=True, help="Print the sanitised HTML.")
-@json_option
-def show_command(entry: str, *, as_html: bool) -> None:
+@flag("--html", "as_html", "Print the sanitised HTML.")
+async def show_command(services: Services, entry: str, *, as_html: bool) -> Answer:
     """Show the full text of an entry, or why it has none."""
-    found = with_services(lambda services: full_texts.get_full_text(entry, services))
-    if is_json():
-        show_json(found)
-        return
-    click.echo(_line(found))
+    found = await full_texts.get_full_text(entry, services)
+    words = _line(found)
     if found.html is not None:
-        click.echo()
-        click.echo(found.html if as_html else _paragraphs(found.html))
+        words += f"\n\n{found.html if as_html else _paragraphs(found.html)}"
+    return Answer(found, words)
 
 
 def extractor_version() -> str:

@@ -1,6 +1,8 @@
 """`feedmill media`: download, list, read, retry and prune the files of entries."""
 # Tested in tests/integration/interfaces/cli/commands/entries/test_media.py
 
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,20 +15,17 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents import media as engine
 from feedmill.engine.service.feed_lookup import feed_id_of, resolve_feeds
-from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.command import Answer, Printer, command
 from feedmill.interfaces.cli.feed_switches import switch_feeds
 from feedmill.interfaces.cli.lists import show_pages
-from feedmill.interfaces.cli.options import json_option, list_options, parse_duration
+from feedmill.interfaces.cli.options import list_options, option, parse_duration
 from feedmill.interfaces.cli.output import (
     format_bytes,
     format_count,
     shorten,
-    show_json,
     show_list,
-    show_result,
     show_table,
 )
-from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.derived.media import MEDIA_STATES, MediaItem
 from feedmill.publish.shapes import FeedChange, MediaPage
 
@@ -50,12 +49,11 @@ def media() -> None:
     """
 
 
-@media.command("enable")
+@command("enable", of=media)
 @_FEEDS
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Such as audio/*; repeatable.")
-@click.option("--newest", type=click.IntRange(min=0), help="Entries whose files are kept; 0: all.")
-@click.option("--max-mb", type=click.IntRange(min=1), help="Largest file, in MiB.")
-@json_option
+@option("--type", "types", "Such as audio/*; repeatable.", multiple=True, metavar="TYPE")
+@option("--newest", "Entries whose files are kept; 0: all.", type=click.IntRange(min=0))
+@option("--max-mb", "Largest file, in MiB.", type=click.IntRange(min=1))
 def enable_command(
     feeds: tuple[str, ...], *, types: tuple[str, ...], newest: int | None, max_mb: int | None
 ) -> None:
@@ -72,43 +70,37 @@ def enable_command(
     switch_feeds(feeds, change, _SHOWN, what="media")
 
 
-@media.command("disable")
+@command("disable", of=media)
 @_FEEDS
-@json_option
 def disable_command(feeds: tuple[str, ...]) -> None:
     """Download no more files of feeds, also where a tag asks for it. Stored files stay."""
     change = FeedChange(media=False)
     switch_feeds(feeds, change, _SHOWN, what="media")
 
 
-@media.command("fetch")
+@command("fetch", of=media)
 @_FEEDS
-@json_option
-def fetch_command(feeds: tuple[str, ...]) -> None:
+async def fetch_command(services: Services, feeds: tuple[str, ...]) -> Printer:
     """Download the files of feeds now, as their rules say.
 
     What has to wait for its host is left to the queue (`feedmill jobs`).
     """
-
-    async def action(services: Services) -> list[MediaItem]:
-        chosen = await resolve_feeds(feeds, services)
-        for feed in chosen:
-            await engine.select_media(feed.id, services)
-        await run_due_jobs(services, Lifecycle(owner_name()), kinds=KINDS)
-        return [
-            one
-            for feed in chosen
-            for one in (await engine.list_media(services, feed_id=feed.id, limit=1000)).items
-        ]
-
-    found = with_services(action)
-    show_list(found, _HEAD, [_row(one) for one in found], empty=_NONE)
+    chosen = await resolve_feeds(feeds, services)
+    for feed in chosen:
+        await engine.select_media(feed.id, services)
+    await run_due_jobs(services, Lifecycle(owner_name()), kinds=KINDS)
+    found = [
+        one
+        for feed in chosen
+        for one in (await engine.list_media(services, feed_id=feed.id, limit=1000)).items
+    ]
+    return partial(show_list, found, _HEAD, [_row(one) for one in found], empty=_NONE)
 
 
-@media.command("list")
-@click.option("--feed", metavar="FEED", help="Only files of this feed.")
-@click.option("--entry", metavar="ENTRY", help="Only files of this entry.")
-@click.option("--state", type=click.Choice(MEDIA_STATES), help="Only files in this state.")
+@command("list", of=media)
+@option("--feed", "Only files of this feed.", metavar="FEED")
+@option("--entry", "Only files of this entry.", metavar="ENTRY")
+@option("--state", "Only files in this state.", type=click.Choice(MEDIA_STATES))
 @list_options(50)
 def list_command(*, feed: str | None, entry: str | None, state: str | None) -> None:
     """List files of entries, newest first, with their progress."""
@@ -122,11 +114,10 @@ def list_command(*, feed: str | None, entry: str | None, state: str | None) -> N
     show_pages(find, _HEAD, _row, empty=_NONE)
 
 
-@media.command("get")
+@command("get", of=media)
 @click.argument("media_id", metavar="MEDIA")
-@click.option("--out", metavar="FILE", help="Where to write it; - is standard output.")
-@json_option
-def get_command(media_id: str, *, out: str | None) -> None:
+@option("--out", "Where to write it; - is standard output.", metavar="FILE")
+async def get_command(services: Services, media_id: str, *, out: str | None) -> Answer | Printer:
     """Show one file; with --out, write its bytes.
 
     \b
@@ -134,63 +125,45 @@ def get_command(media_id: str, *, out: str | None) -> None:
       feedmill media get 8c0f1d
       feedmill media get 8c0f1d --out episode.mp3
     """
-
-    async def action(services: Services) -> MediaItem:
-        if out is None:
-            return await engine.get_media(media_id, services)
-        found = await engine.stored_media(media_id, services)
-        with click.open_file(out, "wb") as file:
-            async for piece in engine.read_media(found, services):
-                file.write(piece)
-        return found
-
-    found = with_services(action)
+    if out is None:
+        one = await engine.get_media(media_id, services)
+        return Answer(one, lambda: show_table(_HEAD, [_row(one)], wrap=True))
+    found = await engine.stored_media(media_id, services)
+    with click.open_file(out, "wb") as file:
+        async for piece in engine.read_media(found, services):
+            file.write(piece)
     if out == "-":
-        return
-    if is_json():
-        show_json(found)
-    elif out is not None:
-        click.echo(f"{format_bytes(found.size_bytes or 0)} written to {Path(out)}")
-    else:
-        show_table(_HEAD, [_row(found)], wrap=True)
+        return lambda: None
+    return Answer(found, f"{format_bytes(found.size_bytes or 0)} written to {Path(out)}")
 
 
-@media.command("retry")
+@command("retry", of=media)
 @_MEDIA
-@json_option
-def retry_command(media_ids: tuple[str, ...]) -> None:
+async def retry_command(services: Services, media_ids: tuple[str, ...]) -> Answer:
     """Queue downloads again that failed or were pruned."""
-
-    async def action(services: Services) -> list[MediaItem]:
-        return [await engine.retry_media(one, services) for one in media_ids]
-
-    done = with_services(action)
+    done = [await engine.retry_media(one, services) for one in media_ids]
     words = f"{format_count(len(done), 'download')} queued again"
-    show_result({"items": done, "next": None}, words)
+    return Answer({"items": done, "next": None}, words)
 
 
-@media.command("prune")
+@command("prune", of=media)
 @click.argument("media_ids", nargs=-1, metavar="[MEDIA]...")
-@click.option("--feed", metavar="FEED", help="Files of this feed.")
-@click.option("--older-than", metavar="SPAN", help="Files of older entries, as 90d.")
-@json_option
-def prune_command(media_ids: tuple[str, ...], *, feed: str | None, older_than: str | None) -> None:
+@option("--feed", "Files of this feed.", metavar="FEED")
+@option(
+    "--older-than", "age", "Files of older entries, as 90d.", type=parse_duration, metavar="SPAN"
+)
+async def prune_command(
+    services: Services, media_ids: tuple[str, ...], *, feed: str | None, age: timedelta | None
+) -> Answer:
     """Delete stored files; the entries stay.
 
     Without arguments: what the rules keep no longer, and what is left over of downloads.
     """
-    age = None if older_than is None else parse_duration(older_than)
-
-    async def action(services: Services) -> engine.Pruned:
-        feed_id = await feed_id_of(feed, services)
-        before = None if age is None else services.clock.now() - age
-        return await engine.prune_media(
-            services, media_ids=media_ids, feed_id=feed_id, before=before
-        )
-
-    done = with_services(action)
+    feed_id = await feed_id_of(feed, services)
+    before = None if age is None else services.clock.now() - age
+    done = await engine.prune_media(services, media_ids=media_ids, feed_id=feed_id, before=before)
     words = f"{format_count(done.pruned, 'file')} pruned, {done.files} deleted from the store"
-    show_result(done, words)
+    return Answer(done, words)
 
 
 _NONE = "no media files; to download those of a feed: feedmill media enable FEED"

@@ -10,7 +10,7 @@ import msgspec
 from feedmill.api import normalise, parse_date
 from feedmill.api import parse as parse_feed
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import flag, json_option, option
 from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.model.entry import NormalisedFeed
 from feedmill.model.parsed import ParsedEntry, ParsedFeed, Repair, Unreadable
@@ -28,9 +28,9 @@ _HINTS = {
 
 @click.command(short_help="Parse feed documents and show their content.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--url", metavar="URL", help="URL of the document; resolves relative links.")
-@click.option("--content-type", metavar="TYPE", help="Its Content-Type header.")
-@click.option("--clean", is_flag=True, help="Show normalised entries: clean text, sanitised HTML.")
+@option("--url", "URL of the document; resolves relative links.", metavar="URL")
+@option("--content-type", "Its Content-Type header.", metavar="TYPE")
+@flag("--clean", "Show normalised entries: clean text, sanitised HTML.")
 @json_option
 def parse(
     files: tuple[str, ...], url: str | None, content_type: str | None, *, clean: bool

@@ -2,7 +2,7 @@
 # Tested in tests/integration/interfaces/cli/
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -22,9 +22,10 @@ from feedmill.engine.poll.replay_history import (
 )
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds, iterate_feeds, resolve_feeds
+from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option, parse_time
-from feedmill.interfaces.cli.output import progress, shorten, show_json, show_json_line
+from feedmill.interfaces.cli.options import flag, option, parse_time
+from feedmill.interfaces.cli.output import progress, shorten, show_json_line
 from feedmill.interfaces.cli.replay_files import LineFile
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
@@ -45,27 +46,24 @@ class _History(msgspec.Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...]
 
 
-@click.command()
+@command()
 @click.argument("feeds", nargs=-1, metavar="[FEED]...")
-@click.option("--all", "everything", is_flag=True, help="Every feed.")
-@click.option("--write", is_flag=True, help="Commit the differences instead of showing them.")
-@click.option("--history", is_flag=True, help="Every stored document, not only the last one.")
-@click.option("--since", type=parse_time, metavar="TIME", help="Documents of this time or later.")
-@click.option("--until", type=parse_time, metavar="TIME", help="Documents before this time.")
-@click.option(
-    "--record", type=_FILE, help="Write what this version reads to a file, for --against."
-)
-@click.option("--against", type=_FILE, help="Compare with what another version recorded.")
-@click.option("--resume", type=_FILE, help="Keep results in a file; go on where a run was stopped.")
-@click.option("--gate", is_flag=True, help="Exit 1 when anything differs but what --allow names.")
-@click.option(
+@flag("--all", "everything", "Every feed.")
+@flag("--write", "Commit the differences instead of showing them.")
+@flag("--history", "Every stored document, not only the last one.")
+@option("--since", "Documents of this time or later.", type=parse_time, metavar="TIME")
+@option("--until", "Documents before this time.", type=parse_time, metavar="TIME")
+@option("--record", "Write what this version reads to a file, for --against.", type=_FILE)
+@option("--against", "Compare with what another version recorded.", type=_FILE)
+@option("--resume", "Keep results in a file; go on where a run was stopped.", type=_FILE)
+@flag("--gate", "Exit 1 when anything differs but what --allow names.")
+@option(
     "--allow",
+    f"A kind of difference that --gate lets pass; repeatable: {', '.join(KINDS)}.",
     type=click.Choice(KINDS),
     multiple=True,
     metavar="KIND",
-    help=f"A kind of difference that --gate lets pass; repeatable: {', '.join(KINDS)}.",
 )
-@json_option
 def replay(
     feeds: tuple[str, ...],
     *,
@@ -109,7 +107,7 @@ def _record(names: tuple[str, ...] | None, asked: _History) -> None:
     assert asked.record is not None
     file = LineFile(asked.record, FeedReading)
 
-    async def action(services: Services) -> Counter[str]:
+    async def action(services: Services) -> Answer:
         done = Counter[str]()
         with progress(None, "reading") as step:
             async for feed in _chosen(names, services):
@@ -122,17 +120,12 @@ def _record(names: tuple[str, ...] | None, asked: _History) -> None:
                         feeds=1, documents=reading.documents, entries=len(reading.entries)
                     )
                 step()
-        return done
+        words = f"{done['feeds']} feeds recorded: {done['documents']} documents, {done['entries']} entries"
+        if done["recorded_before"]:
+            words += f"; {done['recorded_before']} were recorded before"
+        return Answer(dict(done), words)
 
-    done = with_services(action)
-    if is_json():
-        show_json(dict(done))
-        return
-    before = f"; {done['recorded_before']} were recorded before" if done["recorded_before"] else ""
-    click.echo(
-        f"{done['feeds']} feeds recorded: {done['documents']} documents,"
-        f" {done['entries']} entries{before}"
-    )
+    answer_with(action)
 
 
 def _compare(names: tuple[str, ...] | None, asked: _History) -> Counter[str]:
@@ -209,19 +202,21 @@ def _say_history(one: FeedHistory) -> None:
 
 
 def _replay_last(feeds: tuple[str, ...], *, everything: bool, write: bool) -> None:
-    async def action(services: Services) -> list[Replayed]:
+    async def action(services: Services) -> Answer:
         chosen = await (all_feeds(services) if everything else resolve_feeds(feeds, services))
         results = []
         with progress(len(chosen), "parsing") as step:
             for feed in chosen:
                 results.append(await replay_feed(feed, services, write=write))
                 step()
-        return results
+        return Answer(
+            {"items": results, "next": None}, lambda: _say_replays(results, is_written=write)
+        )
 
-    results = with_services(action)
-    if is_json():
-        show_json({"items": results, "next": None})
-        return
+    answer_with(action)
+
+
+def _say_replays(results: Sequence[Replayed], *, is_written: bool) -> None:
     for one in results:
         _say_replayed(one)
     total = sum(len(one.differences) for one in results)
@@ -230,7 +225,7 @@ def _replay_last(feeds: tuple[str, ...], *, everything: bool, write: bool) -> No
     click.echo(f"{read} documents parsed again: {total} entries differ, {same} are unchanged")
     if read < len(results):
         click.echo(f"{len(results) - read} feeds have no readable document")
-    if total and not write:
+    if total and not is_written:
         click.echo("nothing was written; pass --write to commit")
 
 

@@ -13,7 +13,7 @@ from feedmill.engine.service import queries
 from feedmill.interfaces.cli.commands.entries.entries import entry_row
 from feedmill.interfaces.cli.entry_filters import filter_of, filter_options
 from feedmill.interfaces.cli.lists import show_pages
-from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.options import flag, list_options, option
 from feedmill.interfaces.cli.output import emphasised, shorten, show_text
 from feedmill.model.derived.search import Fragment, Highlight
 from feedmill.model.event import StoredEntry
@@ -25,14 +25,13 @@ from feedmill.search.query import parse_query
 # -word is no option.
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.argument("words", nargs=-1, required=True, metavar="QUERY...")
-@click.option("--full-texts", is_flag=True, help="Search in extracted full texts, too.")
+@flag("--full-texts", "Search in extracted full texts, too.")
 @filter_options
-@click.option(
+@option(
     "--order",
+    "What the list is ordered by.",
     type=click.Choice(["relevance", "published", "first-seen"]),
     default="relevance",
-    show_default=True,
-    help="What the list is ordered by.",
 )
 @list_options(20)
 def search(

@@ -11,8 +11,9 @@ from feedmill.config import Config
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import Subscribed, validate_address
 from feedmill.errors import AddressError
+from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import flag, option
 from feedmill.interfaces.cli.output import show_json
 from feedmill.interfaces.cli.run_command import config_of, with_services
 from feedmill.interfaces.cli.subscribe_addresses import (
@@ -27,53 +28,43 @@ from feedmill.model.feed import FeedOverrides
 _SECONDS = click.IntRange(min=1)
 
 
-@click.command()
+@command()
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag the feed; repeatable.")
-@click.option("--title", metavar="TEXT", help="Title to use until the feed has been fetched.")
-@click.option("--min-interval", type=_SECONDS, metavar="SEC", help="Minimum polling interval.")
-@click.option("--max-interval", type=_SECONDS, metavar="SEC", help="Maximum polling interval.")
-@click.option(
+@option("--tag", "tags", "Tag the feed; repeatable.", multiple=True, metavar="TAG")
+@option("--title", "Title to use until the feed has been fetched.", metavar="TEXT")
+@option("--min-interval", "Minimum polling interval.", type=_SECONDS, metavar="SEC")
+@option("--max-interval", "Maximum polling interval.", type=_SECONDS, metavar="SEC")
+@option(
     "--header",
     "headers",
+    "Send this request header; repeatable.",
     multiple=True,
     metavar="NAME:VALUE",
-    help="Send this request header; repeatable.",
 )
-@click.option("--user-agent", metavar="TEXT", help="User-Agent for this feed.")
-@click.option(
-    "--username",
-    metavar="NAME",
-    help="User name for Basic authentication; prompts for the password.",
+@option("--user-agent", "User-Agent for this feed.", metavar="TEXT")
+@option(
+    "--username", "User name for Basic authentication; prompts for the password.", metavar="NAME"
 )
-@click.option("--proxy", metavar="URL", help="Fetch through this proxy.")
-@click.option(
-    "--insecure", is_flag=True, help="Do not verify the TLS certificate; shown in every listing."
-)
-@click.option(
+@option("--proxy", "Fetch through this proxy.", metavar="URL")
+@flag("--insecure", "Do not verify the TLS certificate; shown in every listing.")
+@option(
     "--choose",
+    "Which feed to take when a page has several; on a terminal you are asked.",
     metavar="N|URL|best",
-    help="Which feed to take when a page has several; on a terminal you are asked.",
 )
-@click.option(
+@option(
     "--budget",
+    "Maximum number of requests when a page is searched for feeds [as the settings say: 12].",
     type=click.IntRange(0, 100),
     metavar="N",
-    help="Maximum number of requests when a page is searched for feeds [as the settings say: 12].",
 )
-@click.option(
-    "--history", is_flag=True, help="Read the feed's archive too, page by page in the background."
-)
-@click.option(
-    "--as-is", is_flag=True, help="Subscribe to the address unchecked, without any request."
-)
-@click.option(
+@flag("--history", "Read the feed's archive too, page by page in the background.")
+@flag("--as-is", "Subscribe to the address unchecked, without any request.")
+@flag(
     "--sync",
     "and_sync",
-    is_flag=True,
-    help="Poll now what was not fetched on the way: with --as-is, or feeds already subscribed.",
+    "Poll now what was not fetched on the way: with --as-is, or feeds already subscribed.",
 )
-@json_option
 def add(
     urls: tuple[str, ...],
     tags: tuple[str, ...],

@@ -6,9 +6,8 @@ import click
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.service.feeds import backfill as engine
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_result
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Answer, command
+from feedmill.interfaces.cli.options import flag, option
 from feedmill.publish.shapes import BackfillShape
 
 _WHY = {
@@ -24,16 +23,21 @@ _WHY = {
 }
 
 
-@click.command()
+@command()
 @click.argument("feed")
-@click.option("--pages", type=click.IntRange(min=1), metavar="N", help="Read at most N pages.")
-@click.option("--dry-run", is_flag=True, help="Only say where the walk would begin.")
-@click.option("--status", "status_only", is_flag=True, help="Only say how far the walk has come.")
-@click.option("--cancel", is_flag=True, help="End the walk; stored entries stay.")
-@json_option
-def backfill(
-    feed: str, *, pages: int | None, dry_run: bool, status_only: bool, cancel: bool
-) -> None:
+@option("--pages", "Read at most N pages.", type=click.IntRange(min=1), metavar="N")
+@flag("--dry-run", "Only say where the walk would begin.")
+@flag("--status", "status_only", "Only say how far the walk has come.")
+@flag("--cancel", "End the walk; stored entries stay.")
+async def backfill(
+    services: Services,
+    feed: str,
+    *,
+    pages: int | None,
+    dry_run: bool,
+    status_only: bool,
+    cancel: bool,
+) -> Answer:
     """Read the archive of a feed, page by page (RFC 5005, JSON Feed, WordPress).
 
     The walk is a background job: `feedmill run`, `worker` or `serve` reads one page at a time, at the
@@ -46,19 +50,16 @@ def backfill(
       feedmill backfill https://example.com/feed --pages 20
       feedmill backfill https://example.com/feed --status
     """
-
-    async def action(services: Services) -> BackfillShape:
-        found = await resolve_feed(feed, services)
-        if cancel:
-            return await engine.cancel_backfill(found, services)
-        if dry_run:
-            return await engine.plan_backfill(found, services)
-        if status_only:
-            return await engine.backfill_status(found, services)
-        return await engine.start_backfill(found, services, pages=pages)
-
-    found = with_services(action)
-    show_result(found, describe_backfill(found))
+    chosen = await resolve_feed(feed, services)
+    if cancel:
+        found = await engine.cancel_backfill(chosen, services)
+    elif dry_run:
+        found = await engine.plan_backfill(chosen, services)
+    elif status_only:
+        found = await engine.backfill_status(chosen, services)
+    else:
+        found = await engine.start_backfill(chosen, services, pages=pages)
+    return Answer(found, describe_backfill(found))
 
 
 def describe_backfill(found: BackfillShape) -> str:

@@ -9,8 +9,9 @@ import msgspec
 from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.urls import other_scheme
+from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import flag, option
 from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.interfaces.library import PROBES, REWRITES, canonicalize_each
@@ -51,46 +52,40 @@ _HINTS: Final = {
 }
 
 
-@click.command()
+@command()
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
-@click.option(
+@option(
     "--budget",
+    "Maximum number of requests after the first one.",
     type=click.IntRange(0, 20),
     default=3,
-    show_default=True,
     metavar="N",
-    help="Maximum number of requests after the first one.",
 )
-@click.option("--explain", is_flag=True, help="Show every candidate, every request and the reason.")
-@click.option(
+@flag("--explain", "Show every candidate, every request and the reason.")
+@option(
     "--rewrite",
     "rewrites",
+    "Rewrite the address as this platform recommends; repeatable.",
     type=click.Choice(tuple(REWRITES)),
     multiple=True,
-    help="Rewrite the address as this platform recommends; repeatable.",
 )
-@click.option(
+@option(
     "--probe",
     "probes",
+    "Also try the usual feed addresses of this platform; repeatable.",
     type=click.Choice(tuple(PROBES)),
     multiple=True,
-    help="Also try the usual feed addresses of this platform; repeatable.",
 )
-@click.option(
-    "--no-signature",
-    is_flag=True,
-    help="Accept another address only when it serves the same bytes.",
-)
-@click.option(
+@flag("--no-signature", "Accept another address only when it serves the same bytes.")
+@option(
     "--preset",
     "presets",
+    "Try only the spellings of this preset; repeatable [all but feed-bare].",
     type=click.Choice(tuple(PRESET_LEVELS)),
     multiple=True,
-    help="Try only the spellings of this preset; repeatable [all but feed-bare].",
 )
-@click.option("--keep-www", is_flag=True, help="Do not try the address without www.")
-@click.option("--keep-http", is_flag=True, help="Do not try https where http answers.")
-@json_option
+@flag("--keep-www", "Do not try the address without www.")
+@flag("--keep-http", "Do not try https where http answers.")
 def canonicalize(
     urls: tuple[str, ...],
     *,

@@ -1,31 +1,27 @@
 """`feedmill discover`: list the feeds that an address leads to, without subscribing."""
 
-import sys
-
 import click
-import msgspec
 
+from feedmill.engine.run.services import Services
 from feedmill.engine.service import subscriptions
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import format_count, show_json, show_table, style_text
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Answer, command
+from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.output import format_count, show_table, style_text
 from feedmill.interfaces.cli.subscribe_addresses import show_choices
 from feedmill.model.canonical import Discovered
 from feedmill.publish.shapes import DiscoverWish
 
 
-@click.command()
+@command()
 @click.argument("url")
-@click.option(
+@option(
     "--budget",
+    "Maximum number of requests of the search [as the settings say: 12].",
     type=click.IntRange(0, 100),
     metavar="N",
-    help="Maximum number of requests of the search [as the settings say: 12].",
 )
-@click.option("--tried", is_flag=True, help="Show every address that was and was not tried.")
-@json_option
-def discover(url: str, *, budget: int | None, tried: bool) -> None:
+@flag("--tried", "Show every address that was and was not tried.")
+async def discover(services: Services, url: str, *, budget: int | None, tried: bool) -> Answer:
     """List the feeds that URL leads to; nothing is stored or subscribed.
 
     URL may be a page, a feed, an OPML list or a handle. Exits with 1 when no feed is found.
@@ -36,15 +32,8 @@ def discover(url: str, *, budget: int | None, tried: bool) -> None:
       feedmill discover @ada@social.example --json
       feedmill discover https://example.com/blog --budget 30 --tried
     """
-
-    found = with_services(
-        lambda services: subscriptions.discover(DiscoverWish(url=url, budget=budget), services)
-    )
-    if is_json():
-        show_json(msgspec.to_builtins(found))
-    else:
-        _show(found, tried=tried)
-    sys.exit(0 if found.feeds else 1)
+    found = await subscriptions.discover(DiscoverWish(url=url, budget=budget), services)
+    return Answer(found, lambda: _show(found, tried=tried), status=0 if found.feeds else 1)
 
 
 def _show(found: Discovered, *, tried: bool) -> None:

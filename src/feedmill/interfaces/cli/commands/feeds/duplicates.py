@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from shlex import quote
 from typing import Any
 
@@ -16,33 +17,26 @@ from feedmill.engine.service.contents.duplicates import (
     merge_duplicates,
     undo_merge,
 )
+from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
 from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt, exit_with_error, is_json
-from feedmill.interfaces.cli.options import list_options
-from feedmill.interfaces.cli.output import format_count, shorten, show_list, show_result, style_text
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.options import flag, list_options, option
+from feedmill.interfaces.cli.output import format_count, shorten, show_list, style_text
 from feedmill.model.addresses import mask_address
 from feedmill.model.derived.cluster import Mirrors
 
 
-@click.command()
-@click.option(
+@command()
+@option(
     "--min-share",
+    "Least share of the entries of the smaller feed that the other one has too.",
     type=click.FloatRange(0, 1),
     default=0.5,
-    show_default=True,
-    help="Least share of the entries of the smaller feed that the other one has too.",
 )
-@click.option("--merge", is_flag=True, help="Merge the pairs that are proven to be one feed.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--merged", is_flag=True, help="List merges that can be undone.")
-@click.option("--undo", metavar="FEED", help="Undo the merge of this feed.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=50,
-    show_default=True,
-    help="Maximum number of items.",
-)
+@flag("--merge", "Merge the pairs that are proven to be one feed.")
+@flag("--yes", "Do not ask for confirmation.")
+@flag("--merged", "List merges that can be undone.")
+@option("--undo", "Undo the merge of this feed.", metavar="FEED")
+@option("--limit", "Maximum number of items.", type=click.IntRange(1, 1000), default=50)
 @list_options()
 def duplicates(
     *, min_share: float, limit: int, merge: bool, yes: bool, merged: bool, undo: str | None
@@ -59,34 +53,31 @@ def duplicates(
       feedmill duplicates --merge --yes
       feedmill duplicates --undo https://example.com/rss
     """
-    if undo is not None:
-        back = with_services(lambda services: undo_merge(undo, services))
-        show_result(msgspec.to_builtins(back), f"{mask_address(back.url)} is polled again")
-        return
-    if merged:
-        _show_merged()
-        return
-    if merge and not (yes or is_json() or sys.stdin.isatty()):
+    is_listed = undo is not None or merged
+    if merge and not (is_listed or yes or is_json() or sys.stdin.isatty()):
         exit_with_error("usage", "not a terminal: pass --yes to confirm", status=2)
 
-    async def action(services: Services) -> tuple[tuple[DuplicatePair, ...], bool]:
+    async def action(services: Services) -> Answer | Printer:
+        if undo is not None:
+            back = await undo_merge(undo, services)
+            return Answer(back, f"{mask_address(back.url)} is polled again")
+        if merged:
+            return await _merged(services)
         found = await find_duplicates(services, min_share=min_share, limit=limit)
         proven = tuple(one for one in found if one.proof is not None)
-        if not merge or not proven or not (yes or is_json() or _agreed(proven)):
-            return found, False
-        return await merge_duplicates(proven, services), True
+        is_done = merge and bool(proven) and (yes or is_json() or _agreed(proven))
+        if is_done:
+            found = await merge_duplicates(proven, services)
+        items = [_shape(one) for one in found]
+        none = f"no two feeds have {min_share:.0%} of their entries in common"
+        show = partial(_show, found, is_done=is_done)
+        return partial(show_list, items, (), (), empty=none, whole=items, show=show)
 
-    found, is_done = with_services(action)
-    items = [_shape(one) for one in found]
-    none = f"no two feeds have {min_share:.0%} of their entries in common"
-    show_list(items, (), (), empty=none, whole=items, show=lambda: _show(found, is_done=is_done))
+    answer_with(action)
 
 
-def _show_merged() -> None:
-    async def action(services: Services) -> Any:  # noqa: ANN401  # merged feeds
-        return await services.store.merged_feeds()
-
-    found = with_services(action)
+async def _merged(services: Services) -> Printer:
+    found = await services.store.merged_feeds()
     rows = [
         (
             one.feed_id,
@@ -96,9 +87,8 @@ def _show_merged() -> None:
         )
         for one in found
     ]
-    items = [msgspec.to_builtins(one) for one in found]
-    empty = "no merge can be undone"
-    show_list(items, ("feed", "address", "merged into", "on"), rows, empty=empty)
+    head = ("feed", "address", "merged into", "on")
+    return partial(show_list, found, head, rows, empty="no merge can be undone")
 
 
 def _agreed(pairs: Sequence[DuplicatePair]) -> bool:

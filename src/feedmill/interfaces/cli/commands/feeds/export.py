@@ -11,38 +11,36 @@ from feedmill.app.exports import STREAMED, export_to_file, write_snapshot
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds, feed_id_of
 from feedmill.engine.subscribe.list_formats import Outline, write_opml
+from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option, parse_time
+from feedmill.interfaces.cli.options import flag, option, parse_time
 from feedmill.interfaces.cli.output import format_count, progress, show_json
 from feedmill.interfaces.cli.run_command import with_services, write_file
 from feedmill.model.addresses import mask_address
-from feedmill.model.running.export import ExportFilter, ExportFormat, ExportName, ExportPosition
+from feedmill.model.running.export import ExportFilter, ExportFormat, ExportName
 
 _SNAPSHOT: Final = "snapshot"
 _TABLE_OPTIONS: Final = ("form", "since", "until", "feed", "after", "resume")
 
 
-@click.command()
+@command()
 @click.argument(
     "what", type=click.Choice([*get_args(ExportName), _SNAPSHOT]), metavar="[WHAT]", required=False
 )
-@click.option("--output", "--out", "-o", type=click.Path(path_type=Path), help="Write to a file.")
-@click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
-@click.option(
-    "--with-secrets", is_flag=True, help="OPML: write addresses with the tokens that they contain."
-)
-@click.option(
+@option("--output", "--out", "-o", "Write to a file.", type=click.Path(path_type=Path))
+@option("--tag", "Only feeds with this tag.", metavar="TAG")
+@flag("--with-secrets", "OPML: write addresses with the tokens that they contain.")
+@option(
     "--format",
     "form",
+    "Format of a table; default: ndjson.",
     type=click.Choice(get_args(ExportFormat)),
-    help="Format of a table; default: ndjson.",
 )
-@click.option("--since", type=parse_time, metavar="TIME", help="Rows of this time or later.")
-@click.option("--until", type=parse_time, metavar="TIME", help="Rows before this time.")
-@click.option("--feed", metavar="FEED", help="Only rows of this feed.")
-@click.option("--after", metavar="CURSOR", help="Continue behind the cursor of an earlier export.")
-@click.option("--resume", is_flag=True, help="Continue the file from where its .cursor file ends.")
-@json_option
+@option("--since", "Rows of this time or later.", type=parse_time, metavar="TIME")
+@option("--until", "Rows before this time.", type=parse_time, metavar="TIME")
+@option("--feed", "Only rows of this feed.", metavar="FEED")
+@option("--after", "Continue behind the cursor of an earlier export.", metavar="CURSOR")
+@flag("--resume", "Continue the file from where its .cursor file ends.")
 def export(
     what: str | None,
     output: Path | None,
@@ -99,22 +97,21 @@ def _export_table(
         message = f"{'--resume' if resume else form if form not in STREAMED else '--json'} needs a file: --out FILE"
         raise click.UsageError(message)
 
-    async def action(services: Services) -> ExportPosition:
+    async def action(services: Services) -> Answer:
         feed_id = await feed_id_of(feed, services)
         where = ExportFilter(since=since, until=until, feed_id=feed_id, tag=tag)
         counts = await services.store.counts() if where == ExportFilter() else {}
         hide = is_json() or output is None
         with progress(counts.get(what), f"exporting {what}", hide=hide) as step:
-            return await export_to_file(
+            done = await export_to_file(
                 what, form, where, output, services, after=after, resume=resume, step=step
             )
-
-    done = with_services(action)
-    if is_json():
-        show_json({"rows": done.rows, "cursor": done.cursor, "file": str(output)})
-    elif output is not None:
         behind = f"; cursor {done.cursor}" if done.cursor else ""
-        click.echo(f"{format_count(done.rows, 'row')} written to {output}{behind}")
+        words = f"{format_count(done.rows, 'row')} written to {output}{behind}"
+        shape = {"rows": done.rows, "cursor": done.cursor, "file": str(output)}
+        return Answer(shape, words if output is not None else "")
+
+    answer_with(action)
 
 
 def _export_snapshot(output: Path | None) -> None:
@@ -122,17 +119,15 @@ def _export_snapshot(output: Path | None) -> None:
         message = "a snapshot needs a file: --out FILE"
         raise click.UsageError(message)
 
-    async def action(services: Services) -> bool:
+    async def action(services: Services) -> Answer:
         await write_snapshot(output, services)
-        return services.config.store.url is None
+        is_copy = services.config.store.url is None
+        if is_copy and not is_json():
+            click.echo("it has the passwords and tokens of the store: keep it private", err=True)
+        shape = {"file": str(output), "with_secrets": is_copy}
+        return Answer(shape, f"snapshot written to {output}")
 
-    is_copy = with_services(action)
-    if is_json():
-        show_json({"file": str(output), "with_secrets": is_copy})
-        return
-    click.echo(f"snapshot written to {output}")
-    if is_copy:
-        click.echo("it has the passwords and tokens of the store: keep it private", err=True)
+    answer_with(action)
 
 
 def _export_list(output: Path | None, tag: str | None, *, with_secrets: bool) -> None:

@@ -19,27 +19,23 @@ from feedmill.engine.subscribe.import_list import (
     import_outlines,
 )
 from feedmill.engine.subscribe.list_formats import read_list
-from feedmill.interfaces.cli.exit import exit_with_error, is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import progress, shorten, show_json, style_text
-from feedmill.interfaces.cli.run_command import with_services, write_file
+from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.output import progress, shorten, style_text
+from feedmill.interfaces.cli.run_command import write_file
 from feedmill.model.feed import ImportedOutline
 
 _SHOWN: Final = 10  # of one kind of problem
 
 
-@click.command("import")
+@command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag every imported feed.")
-@click.option(
-    "--as-is", is_flag=True, help="Subscribe to the addresses unchecked, without any request."
+@option("--tag", "tags", "Tag every imported feed.", multiple=True, metavar="TAG")
+@flag("--as-is", "Subscribe to the addresses unchecked, without any request.")
+@option(
+    "--report", "Write the outcome of each address as a JSON line.", type=click.Path(path_type=Path)
 )
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path),
-    help="Write the outcome of each address as a JSON line.",
-)
-@json_option
 def import_(file: str, tags: tuple[str, ...], report: Path | None, *, as_is: bool) -> None:
     """Subscribe to every feed of a list: OPML, feeds.json or one address per line.
 
@@ -60,9 +56,9 @@ def import_(file: str, tags: tuple[str, ...], report: Path | None, *, as_is: boo
         hint = "give OPML, feeds.json or one address per line"
         exit_with_error("bad-list", f"{file}: {problem}", hint, status=2)
 
-    async def action(services: Services) -> ImportReport:
+    async def action(services: Services) -> Answer:
         with progress(len(outlines), "importing") as step:
-            return await import_outlines(
+            done = await import_outlines(
                 outlines,
                 services,
                 tags=tags,
@@ -71,14 +67,11 @@ def import_(file: str, tags: tuple[str, ...], report: Path | None, *, as_is: boo
                 keep_first=keep_first_with(services),
             )
 
-    done = with_services(action)
-    if report is not None:
-        write_file(report, b"".join(json.encode(item) + b"\n" for item in done.items))
-    if is_json():
-        show_json(_shape(done))
-    else:
-        _say(done)
-    sys.exit(1 if len(done.failed) == done.total else 0)
+        if report is not None:
+            write_file(report, b"".join(json.encode(item) + b"\n" for item in done.items))
+        return Answer(_shape(done), lambda: _say(done), int(len(done.failed) == done.total))
+
+    answer_with(action)
 
 
 def _shape(done: ImportReport) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.lists import show_pages
-from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.options import flag, list_options, option
 from feedmill.interfaces.cli.output import format_duration, show_table
 from feedmill.interfaces.cli.run_command import config_of
 from feedmill.model.addresses import mask_address
@@ -25,23 +25,17 @@ _WIDE = 110  # columns from which on a list has room for titles and addresses
 
 
 @click.command("list")
-@click.option("--tag", metavar="TAG", help="Only feeds with this tag.")
-@click.option(
+@option("--tag", "Only feeds with this tag.", metavar="TAG")
+@option(
     "--state",
+    "Only feeds in this state; circuit-open: they work and fail by turns and are polled rarely.",
     type=click.Choice(get_args(FeedListState)),
-    help="Only feeds in this state; circuit-open: they work and fail by turns and are polled rarely.",
 )
-@click.option("--failing", is_flag=True, help="Only feeds that fail: the same as --state failing.")
-@click.option(
-    "--lost",
-    is_flag=True,
-    help="Only feeds that are gone, with the address that their site proposes.",
-)
-@click.option("--late", is_flag=True, help="Only feeds due for longer than their interval.")
-@click.option(
-    "--host", metavar="HOST", help="Only feeds of this host, as `feedmill hosts` names it."
-)
-@click.option("--text", metavar="TEXT", help="Only feeds with this in their title or address.")
+@flag("--failing", "Only feeds that fail: the same as --state failing.")
+@flag("--lost", "Only feeds that are gone, with the address that their site proposes.")
+@flag("--late", "Only feeds due for longer than their interval.")
+@option("--host", "Only feeds of this host, as `feedmill hosts` names it.", metavar="HOST")
+@option("--text", "Only feeds with this in their title or address.", metavar="TEXT")
 @list_options(100)
 def list_(
     tag: str | None,

@@ -1,17 +1,15 @@
 """`feedmill move`: show, change or undo the address of a feed."""
 
-from typing import Any
-
 import click
 import msgspec
 
 from feedmill.engine.moves.follow import MERGE_IS_FINAL, MoveResult, move_feed, undo_move
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.interfaces.cli.exit import exit_with_error, is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import shorten, show_json, style_text
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.options import flag
+from feedmill.interfaces.cli.output import shorten, style_text
 from feedmill.model.feed import Feed
 from feedmill.publish.move_shapes import (
     candidate_in_words,
@@ -23,12 +21,11 @@ from feedmill.publish.move_shapes import (
 _WIDTH = 4_000  # characters of a line; an address may be long
 
 
-@click.command()
+@command()
 @click.argument("feed")
 @click.argument("url", required=False)
-@click.option("--force", is_flag=True, help="Move without verifying that it is the same feed.")
-@click.option("--undo", is_flag=True, help="Go back to the previous address permanently.")
-@json_option
+@flag("--force", "Move without verifying that it is the same feed.")
+@flag("--undo", "Go back to the previous address permanently.")
 def move(feed: str, url: str | None, *, force: bool, undo: bool) -> None:
     """Show the address of a feed and a possible new one; with URL, move the feed there.
 
@@ -44,49 +41,41 @@ def move(feed: str, url: str | None, *, force: bool, undo: bool) -> None:
     if (url is not None and undo) or (force and url is None):
         message = "give a URL, or --undo, or neither; --force needs a URL"
         raise click.UsageError(message)
-    if url is None and not undo:
-        _show(feed)
-        return
 
-    async def action(services: Services) -> tuple[Feed, MoveResult]:
+    async def action(services: Services) -> Answer:
         found = await resolve_feed(feed, services)
+        if url is None and not undo:
+            return await _shown(found, services)
         if url is None:
-            return found, await undo_move(found, services)
-        return found, await move_feed(found, url, services, force=force)
+            return _moved(found, await undo_move(found, services), "back at")
+        return _moved(found, await move_feed(found, url, services, force=force), "moved to")
 
-    found, followed = with_services(action)
+    answer_with(action)
+
+
+async def _shown(feed: Feed, services: Services) -> Answer:
+    history = await services.store.moves(feed.id)
+    config, candidate = services.config.moves, feed.move
+    shape = {
+        "feed_id": feed.id,
+        "url": feed.url,
+        "candidate": None if candidate is None else candidate_shape(candidate, config),
+        "moves": history,
+    }
+    words = () if candidate is None else candidate_in_words(candidate, config)
+    lines = [f"  {_line(sentence)}" for sentence in (*words, *map(move_in_words, history))]
+    first = _line(style_text(f"The address is {feed.url}.", bold=True))
+    return Answer(shape, "\n".join([first, *lines]))
+
+
+def _moved(feed: Feed, followed: MoveResult, where: str) -> Answer:
     if followed.outcome in ("held", "put-off"):
         _refuse(followed)
-    if is_json():
-        show_json({"feed_id": followed.into or found.id, **msgspec.to_builtins(followed)})
-    elif followed.outcome == "merged":
-        _say(f"merged into {followed.into} at {followed.url}; {MERGE_IS_FINAL}")
-    else:
-        _say(f"{'back at' if undo else 'moved to'} {followed.url}")
-
-
-def _show(feed: str) -> None:
-    async def action(services: Services) -> tuple[dict[str, Any], list[str]]:
-        found = await resolve_feed(feed, services)
-        history = await services.store.moves(found.id)
-        config, candidate = services.config.moves, found.move
-        shape = {
-            "feed_id": found.id,
-            "url": found.url,
-            "candidate": None if candidate is None else candidate_shape(candidate, config),
-            "moves": history,
-        }
-        words = [f"The address is {found.url}."]
-        words += () if candidate is None else candidate_in_words(candidate, config)
-        return shape, [*words, *map(move_in_words, history)]
-
-    shape, words = with_services(action)
-    if is_json():
-        show_json(shape)
-        return
-    _say(style_text(words[0], bold=True))
-    for sentence in words[1:]:
-        _say(f"  {sentence}")
+    words = f"{where} {followed.url}"
+    if followed.outcome == "merged":
+        words = f"merged into {followed.into} at {followed.url}; {MERGE_IS_FINAL}"
+    shape = {"feed_id": followed.into or feed.id, **msgspec.to_builtins(followed)}
+    return Answer(shape, _line(words))
 
 
 def _refuse(followed: MoveResult) -> None:
@@ -102,6 +91,5 @@ def _refuse(followed: MoveResult) -> None:
     exit_with_error(followed.reason, f"{followed.url} was not adopted: {why}", hint)
 
 
-def _say(sentence: str) -> None:
-    indent = "  " if sentence.startswith("  ") else ""
-    click.echo(indent + shorten(sentence, _WIDTH))
+def _line(sentence: str) -> str:
+    return shorten(sentence, _WIDTH)

@@ -1,16 +1,19 @@
 """`feedmill push`: hubs and what they delivered; subscribe a feed again."""
 # Tested in tests/integration/interfaces/cli/commands/feeds/test_push.py
 
+from functools import partial
+
 import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.service.feeds import push as engine
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option, list_options
-from feedmill.interfaces.cli.output import show_list, show_result
-from feedmill.interfaces.cli.run_command import with_services
-from feedmill.publish.shapes import FeedPush, HubPage
+from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
+from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.output import show_list
+from feedmill.publish.shapes import FeedPush
+
+_OFF = "push is off: set FEEDMILL_PUSH_PUBLIC_URL to where hubs reach the push listener"
 
 
 @click.group(invoke_without_command=True)
@@ -30,48 +33,34 @@ def push(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is not None:
         return
 
-    async def action(services: Services) -> tuple[HubPage, bool]:
-        return await engine.list_hubs(services), services.config.push.public_url is not None
-
-    page, is_on = with_services(action)
-    if is_json():
-        show_list(page.items, (), (), whole=page)
-        return
-    if not is_on:
-        click.echo(
-            "push is off: set FEEDMILL_PUSH_PUBLIC_URL to where hubs reach the push listener"
+    async def action(services: Services) -> Printer:
+        page = await engine.list_hubs(services)
+        is_on = services.config.push.public_url is not None
+        words = [one.words for one in page.items] or ["no hub was asked yet"] * is_on
+        if not is_on:
+            words.insert(0, _OFF)
+        return partial(
+            show_list, page.items, (), (), whole=page, show=lambda: click.echo("\n".join(words))
         )
-    for one in page.items:
-        click.echo(one.words)
-    if is_on and not page.items:
-        click.echo("no hub was asked yet")
+
+    answer_with(action)
 
 
-@push.command("show")
+@command("show", of=push)
 @click.argument("feed")
-@json_option
-def show_push_command(feed: str) -> None:
+async def show_push_command(services: Services, feed: str) -> Answer:
     """Show the subscriptions of one feed."""
-
-    async def action(services: Services) -> FeedPush:
-        return await engine.feed_push(await resolve_feed(feed, services), services)
-
-    _show(with_services(action))
+    return _answer(await engine.feed_push(await resolve_feed(feed, services), services))
 
 
-@push.command("subscribe")
+@command("subscribe", of=push)
 @click.argument("feed")
-@json_option
-def subscribe_push_command(feed: str) -> None:
+async def subscribe_push_command(services: Services, feed: str) -> Answer:
     """Ask the hub of a feed again now. A running `feedmill run` sends the request."""
-
-    async def action(services: Services) -> FeedPush:
-        return await engine.resubscribe(await resolve_feed(feed, services), services)
-
-    _show(with_services(action))
+    return _answer(await engine.resubscribe(await resolve_feed(feed, services), services))
 
 
-def _show(found: FeedPush) -> None:
+def _answer(found: FeedPush) -> Answer:
     lines = [found.words]
     lines += [
         f"  {one.hub}: {one.state}, topic {one.topic}"
@@ -79,4 +68,4 @@ def _show(found: FeedPush) -> None:
         + (f" ({one.last_error})" if one.last_error else "")
         for one in found.subscriptions
     ]
-    show_result(found, "\n".join(lines))
+    return Answer(found, "\n".join(lines))

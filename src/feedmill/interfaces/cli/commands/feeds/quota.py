@@ -10,23 +10,21 @@ from feedmill.engine.documents.quota import own_quota, quota_in_words, use_today
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_json, show_table
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.output import show_table
 from feedmill.publish.shapes import FeedChange
 
 
-@click.command()
+@command()
 @click.argument("feed")
-@click.option(
+@option(
     "--times",
+    "Give the feed N times the general quotas; 0 lifts them.",
     type=click.FloatRange(0, 1_000_000),
     metavar="N",
-    help="Give the feed N times the general quotas; 0 lifts them.",
 )
-@click.option("--default", "is_default", is_flag=True, help="Go back to the general quotas.")
-@json_option
+@flag("--default", "is_default", "Go back to the general quotas.")
 def quota(feed: str, times: float | None, *, is_default: bool) -> None:
     """Show or change how much a feed may bring at once and in a day.
 
@@ -41,14 +39,14 @@ def quota(feed: str, times: float | None, *, is_default: bool) -> None:
         raise click.UsageError(message)
     wish = None if is_default else UNSET if times is None else times
 
-    async def action(services: Services) -> dict[str, Any]:
+    async def action(services: Services) -> Answer:
         found = await resolve_feed(feed, services)
         if wish is not UNSET:
             await queries.change_feed(found.id, FeedChange(quota=wish), services)
             found = await resolve_feed(found.id, services)
         limits = own_quota(found.overrides, services.config.quota)
         use = use_today(found, services.clock.now())
-        return {
+        shape = {
             "feed_id": found.id,
             "times": found.overrides.quota,
             "limits": {name: getattr(limits, name) for name in limits.__struct_fields__},
@@ -57,11 +55,12 @@ def quota(feed: str, times: float | None, *, is_default: bool) -> None:
             "reason": use.reason,
             "words": list(quota_in_words(found, services.config.quota)),
         }
+        return Answer(shape, lambda: _show(shape))
 
-    shape = with_services(action)
-    if is_json():
-        show_json(shape)
-        return
+    answer_with(action)
+
+
+def _show(shape: dict[str, Any]) -> None:
     today = {f"{name}_per_day": f"{count:,}" for name, count in shape["today"].items()}
     show_table(
         ("quota", "limit", "today"),

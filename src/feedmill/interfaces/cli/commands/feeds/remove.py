@@ -8,32 +8,31 @@ import click
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.engine.service.queries import remove_feed
+from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt, exit_with_error, is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import format_count, shorten, show_result
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.options import flag
+from feedmill.interfaces.cli.output import format_count, shorten
 from feedmill.model.feed import Feed
 
 
-@click.command()
+@command()
 @click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@json_option
+@flag("--yes", "Do not ask for confirmation.")
 def remove(feeds: tuple[str, ...], *, yes: bool) -> None:
     """Delete subscriptions and their entries; raw documents are deleted by retention."""
     if not (yes or is_json() or sys.stdin.isatty()):
         exit_with_error("usage", "not a terminal: pass --yes to confirm", status=2)
 
-    async def action(services: Services) -> list[str]:
+    async def action(services: Services) -> Answer:
         chosen = await resolve_feeds(feeds, services)
         if not (yes or is_json()) and not _agreed(chosen):
-            return []
+            chosen = []
         for feed in chosen:
             await remove_feed(feed.id, services)
-        return [feed.id for feed in chosen]
+        gone = [feed.id for feed in chosen]
+        return Answer({"items": gone, "next": None}, f"removed {len(gone)}")
 
-    gone = with_services(action)
-    show_result({"items": gone, "next": None}, f"removed {len(gone)}")
+    answer_with(action)
 
 
 def _agreed(feeds: list[Feed]) -> bool:

@@ -3,13 +3,13 @@
 
 import click
 
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.commands.feeds.pause import set_paused
-from feedmill.interfaces.cli.options import json_option
 
 
-@click.command()
+@command()
 @click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
-@json_option
-def resume(feeds: tuple[str, ...]) -> None:
+async def resume(services: Services, feeds: tuple[str, ...]) -> Answer:
     """Poll paused feeds again, starting now."""
-    set_paused(feeds, paused=False)
+    return await set_paused(feeds, services, paused=False)

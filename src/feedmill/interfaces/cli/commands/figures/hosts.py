@@ -3,22 +3,22 @@
 
 import click
 
+from feedmill.engine.run.services import Services
 from feedmill.engine.service.feeds.hosts import get_host, list_hosts
-from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.lists import show_pages
-from feedmill.interfaces.cli.options import list_options
-from feedmill.interfaces.cli.output import show_facts, show_json
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.options import flag, list_options, option
+from feedmill.interfaces.cli.output import show_facts
 from feedmill.publish.figure_shapes import HostShape
 
 _HEAD = ("host", "state", "reason", "since", "until", "pace", "held", "feeds", "canary")
 
 
-@click.command()
+@command()
 @click.argument("host", required=False)
-@click.option("--all", "everything", is_flag=True, help="Also hosts without a problem.")
+@flag("--all", "everything", "Also hosts without a problem.")
 @list_options(100)
-@click.option("--cursor", metavar="CURSOR", hidden=True, help="An earlier name of --after.")
+@option("--cursor", "An earlier name of --after.", metavar="CURSOR", hidden=True)
 def hosts(host: str | None, cursor: str | None, *, everything: bool) -> None:
     """List hosts that pause or fail: since when, until when, at which pace, how many feeds wait, who tries them.
 
@@ -29,8 +29,7 @@ def hosts(host: str | None, cursor: str | None, *, everything: bool) -> None:
       feedmill hosts example.com
     """
     if host is not None:
-        one = with_services(lambda services: get_host(host, services))
-        show_json(one) if is_json() else show_facts(_facts(one))
+        answer_with(lambda services: _one(host, services))
         return
     show_pages(
         lambda services, after, limit: list_hosts(
@@ -40,6 +39,11 @@ def hosts(host: str | None, cursor: str | None, *, everything: bool) -> None:
         lambda one: tuple(_facts(one).values()),
         empty="no host pauses or fails",
     )
+
+
+async def _one(host: str, services: Services) -> Answer:
+    found = await get_host(host, services)
+    return Answer(found, lambda: show_facts(_facts(found)))
 
 
 def _facts(one: HostShape) -> dict[str, str]:

@@ -1,17 +1,15 @@
 """`feedmill jobs`: list, cancel and retry background jobs."""
 # Tested in tests/integration/interfaces/cli/commands/figures/test_jobs.py
 
-from collections.abc import Awaitable, Callable
-
 import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import jobs as engine
 from feedmill.engine.service.feed_lookup import feed_id_of
+from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.lists import show_pages
-from feedmill.interfaces.cli.options import json_option, list_options
-from feedmill.interfaces.cli.output import format_duration, shorten, show_result
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.options import list_options, option
+from feedmill.interfaces.cli.output import format_duration, shorten
 from feedmill.model.running.job import JOB_STATES
 from feedmill.publish.shapes import JobPage, JobShape
 
@@ -19,9 +17,9 @@ _THE_JOB = click.argument("job_id", metavar="JOB", type=click.IntRange(min=1))
 
 
 @click.group(invoke_without_command=True)
-@click.option("--kind", metavar="KIND", help="Only jobs of this kind.")
-@click.option("--state", type=click.Choice(JOB_STATES), help="Only jobs in this state.")
-@click.option("--feed", metavar="FEED", help="Only jobs of this feed.")
+@option("--kind", "Only jobs of this kind.", metavar="KIND")
+@option("--state", "Only jobs in this state.", type=click.Choice(JOB_STATES))
+@option("--feed", "Only jobs of this feed.", metavar="FEED")
 @list_options(50)
 @click.pass_context
 def jobs(ctx: click.Context, *, kind: str | None, state: str | None, feed: str | None) -> None:
@@ -49,25 +47,22 @@ def jobs(ctx: click.Context, *, kind: str | None, state: str | None, feed: str |
     show_pages(find, head, _row, empty="no jobs")
 
 
-@jobs.command("cancel")
+@command("cancel", of=jobs)
 @_THE_JOB
-@json_option
-def cancel_job_command(job_id: int) -> None:
+async def cancel_job_command(services: Services, job_id: int) -> Answer:
     """End a job that waits or runs; what it has stored so far stays."""
-    _change(job_id, "cancelled", engine.cancel_job)
+    return _answer("cancelled", await engine.cancel_job(job_id, services))
 
 
-@jobs.command("retry")
+@command("retry", of=jobs)
 @_THE_JOB
-@json_option
-def retry_job_command(job_id: int) -> None:
+async def retry_job_command(services: Services, job_id: int) -> Answer:
     """Queue a job again that has ended; it continues where it was."""
-    _change(job_id, "queued again", engine.retry_job)
+    return _answer("queued again", await engine.retry_job(job_id, services))
 
 
-def _change(job_id: int, words: str, act: Callable[[int, Services], Awaitable[JobShape]]) -> None:
-    found = with_services(lambda services: act(job_id, services))
-    show_result(found, f"{words}: job {found.id} ({found.kind} {found.key})")
+def _answer(words: str, found: JobShape) -> Answer:
+    return Answer(found, f"{words}: job {found.id} ({found.kind} {found.key})")
 
 
 def _row(one: JobShape) -> tuple[str, ...]:

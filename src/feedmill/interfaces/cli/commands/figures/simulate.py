@@ -16,49 +16,45 @@ from feedmill.engine.service.feeds.simulate import (
     simulate_series,
     simulate_store,
 )
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import format_duration, show_json, show_table, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async, with_services, write_file
+from feedmill.interfaces.cli.command import Answer, answer_with, command, print_answer
+from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.output import format_duration, show_table, style_text
+from feedmill.interfaces.cli.run_command import config_of, run_async, write_file
 from feedmill.publish.figure_shapes import PolicyFigures
 from feedmill.publish.simulation_svg import bars_svg, timeline_svg
 
 _HEAD = ("policy", "requests", "per feed-day", "median", "mean", "p90", "missed", "304")
 
 
-@click.command()
+@command()
 @click.argument("feed", required=False)
-@click.option(
-    "--all", "everything", is_flag=True, help="All feeds; of a large store an even sample."
-)
-@click.option(
+@flag("--all", "everything", "All feeds; of a large store an even sample.")
+@option(
     "--series",
+    "A JSON file of publication times instead of the store.",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="A JSON file of publication times instead of the store.",
 )
-@click.option("--policy", type=click.Choice(["budget", "seed"]), help="Default: the one in force.")
-@click.option(
+@option("--policy", "Default: the one in force.", type=click.Choice(["budget", "seed"]))
+@option(
     "--set",
     "settings",
+    "Change a setting of [schedule] for the simulation; repeatable.",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a setting of [schedule] for the simulation; repeatable.",
 )
-@click.option(
+@option(
     "--days",
+    "How far back the record is replayed.",
     type=click.IntRange(1, 400),
     default=DEFAULT_DAYS,
-    show_default=True,
-    help="How far back the record is replayed.",
 )
-@click.option(
+@option(
     "--plot",
+    "Write a picture (SVG): a timeline of one feed, bars of several.",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     metavar="FILE",
-    help="Write a picture (SVG): a timeline of one feed, bars of several.",
 )
-@json_option
 def simulate(
     feed: str | None,
     series: Path | None,
@@ -86,23 +82,22 @@ def simulate(
     def candidate() -> ScheduleConfig:
         return candidate_config(config.schedule, policy, settings)
 
-    async def over_series() -> SimulationResult:
-        return simulate_series(times, candidate())
+    def answer(result: SimulationResult) -> Answer:
+        if plot is not None:
+            write_file(plot, _plot(result).encode())
+        return Answer(result.shape, lambda: _show(result, plot))
 
-    async def over_store(services: Services) -> SimulationResult:
+    async def over_series() -> Answer:
+        return answer(simulate_series(times, candidate()))
+
+    async def over_store(services: Services) -> Answer:
         chosen = None if feed is None else [await resolve_feed(feed, services)]
-        return await simulate_store(services, candidate(), feeds=chosen, days=days)
+        return answer(await simulate_store(services, candidate(), feeds=chosen, days=days))
 
     if series is not None:
-        result = run_async(over_series)
+        print_answer(run_async(over_series))
     else:
-        result = with_services(over_store, config=config)
-    if plot is not None:
-        write_file(plot, _plot(result).encode())
-    if is_json():
-        show_json(result.shape)
-        return
-    _show(result, plot)
+        answer_with(over_store, config=config)
 
 
 def _plot(result: SimulationResult) -> str:

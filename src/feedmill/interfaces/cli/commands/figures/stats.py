@@ -1,27 +1,13 @@
 """`feedmill stats`: count feeds, entries, fetches and events."""
 # Tested in tests/integration/interfaces/cli/
 
-import click
-
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import counts
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_json
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Answer, command
 
 
-@click.command()
-@json_option
-def stats() -> None:
+@command()
+async def stats(services: Services) -> Answer:
     """Count feeds, entries, fetches and events."""
-
-    async def action(services: Services) -> dict[str, int]:
-        return (await counts(services)).counts
-
-    result = with_services(action)
-    if is_json():
-        show_json(result)
-        return
-    for key, value in result.items():
-        click.echo(f"{key:<28}{value:>12,}")
+    found = (await counts(services)).counts
+    return Answer(found, "\n".join(f"{key:<28}{value:>12,}" for key, value in found.items()))

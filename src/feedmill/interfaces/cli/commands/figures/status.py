@@ -1,25 +1,22 @@
 """`feedmill status`: the whole engine on one screen."""
 # Tested in tests/integration/interfaces/cli/commands/figures/test_top_and_status.py
 
-import click
-
+from feedmill.engine.run.services import Services
 from feedmill.engine.service.feeds.hosts import host_in_words
 from feedmill.engine.service.health.status import status as engine_status
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import format_bytes, show_json, show_line
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Answer, command
+from feedmill.interfaces.cli.output import format_bytes, show_line
 from feedmill.publish.figure_shapes import FailureShape, LevelShape, StatusShape
 
 
-@click.command()
-@json_option
-def status() -> None:
+@command()
+async def status(services: Services) -> Answer:
     """Show feeds by health, recent polls, resting hosts, sizes, service levels, and what to do next."""
-    found = with_services(engine_status)
-    if is_json():
-        show_json(found)
-        return
+    found = await engine_status(services)
+    return Answer(found, lambda: _show(found))
+
+
+def _show(found: StatusShape) -> None:
     _line("feeds", _feeds(found))
     _line("due", _due(found))
     _line(f"since {found.since:%H:%M}", _recent(found))

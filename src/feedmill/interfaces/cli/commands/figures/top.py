@@ -2,44 +2,34 @@
 # Tested in tests/integration/interfaces/cli/commands/figures/test_top_and_status.py
 
 from datetime import timedelta
+from functools import partial
 from typing import get_args
 
 import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.health.figures import MAX_TOP_ITEMS, TOP_ITEMS, top_feeds
-from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.command import Printer, command
+from feedmill.interfaces.cli.options import list_options, option
 from feedmill.interfaces.cli.output import format_bytes, show_list
-from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.running.figures import TopBy
-from feedmill.publish.figure_shapes import RankShape, TopFeeds
+from feedmill.publish.figure_shapes import RankShape
 
 
-@click.command()
-@click.option(
+@command()
+@option(
     "--by",
+    "What to order by: new entries, bytes received, failed polls, failures of our own,"
+    " mean latency, largest lag, polls, or bytes saved by 304.",
     type=click.Choice(get_args(TopBy)),
     default="new",
-    show_default=True,
-    help="What to order by: new entries, bytes received, failed polls, failures of our own,"
-    " mean latency, largest lag, polls, or bytes saved by 304.",
 )
-@click.option(
-    "--days",
-    type=click.IntRange(1, 400),
-    default=1,
-    show_default=True,
-    help="How many days, today included (UTC).",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MAX_TOP_ITEMS),
-    default=TOP_ITEMS,
-    show_default=True,
-    help="Maximum number of feeds.",
+@option("--days", "How many days, today included (UTC).", type=click.IntRange(1, 400), default=1)
+@option(
+    "--limit", "Maximum number of feeds.", type=click.IntRange(1, MAX_TOP_ITEMS), default=TOP_ITEMS
 )
 @list_options()
-def top(by: TopBy, days: int, limit: int) -> None:
+async def top(services: Services, by: TopBy, days: int, limit: int) -> Printer:
     """Rank feeds by what their polls brought or cost.
 
     \b
@@ -48,17 +38,13 @@ def top(by: TopBy, days: int, limit: int) -> None:
       feedmill top --by errors --days 7
       feedmill top --by lag --json
     """
-
-    async def action(services: Services) -> TopFeeds:
-        since = services.clock.now() - timedelta(days=days - 1)
-        return await top_feeds(by, services, since=since, limit=limit)
-
-    found = with_services(action)
+    since = services.clock.now() - timedelta(days=days - 1)
+    found = await top_feeds(by, services, since=since, limit=limit)
     head = (by, "polls", "failed", "new", "received", "feed")
     rows = [_row(by, item) for item in found.items]
     what = "new entries" if by == "new" else by
     none = f"no feed has any {what} since {found.since:%Y-%m-%d}"
-    show_list(found.items, head, rows, empty=none, whole=found)
+    return partial(show_list, found.items, head, rows, empty=none, whole=found)
 
 
 def _row(by: TopBy, item: RankShape) -> tuple[str, ...]:

@@ -1,25 +1,26 @@
 """`feedmill workers`: list the processes that use the store, with heartbeat and leases."""
 # Tested in tests/integration/interfaces/cli/
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 import click
 
 from feedmill.engine.run.heartbeat import SILENT_AFTER_SEC
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import list_options
-from feedmill.interfaces.cli.output import format_duration, show_list
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Printer, command
+from feedmill.interfaces.cli.options import flag, list_options
+from feedmill.interfaces.cli.output import format_duration, show_list, show_table
 from feedmill.model.running.worker import WorkerView
 
 _KEYS = 3  # hosts that a row names; the rest is counted
 
 
-@click.command()
-@click.option("--lanes", "each", is_flag=True, help="List every leased host.")
+@command()
+@flag("--lanes", "each", "List every leased host.")
 @list_options()
-def workers(*, each: bool) -> None:
+async def workers(services: Services, *, each: bool) -> Printer:
     """List the processes that use the store, with their last heartbeat and the hosts they lease.
 
     A host is leased by one process at a time. The hosts of a killed process are free again when
@@ -31,21 +32,24 @@ def workers(*, each: bool) -> None:
       feedmill workers --lanes           # every host, and when its lease ends
       feedmill workers --json | jq .due_lanes
     """
-
-    async def action(services: Services) -> tuple[tuple[WorkerView, ...], datetime, int]:
-        now = services.clock.now()
-        return await services.store.workers(), now, await services.store.due_lanes(now)
-
-    found, now, due = with_services(action)
+    now = services.clock.now()
+    found, due = await services.store.workers(), await services.store.due_lanes(now)
     items = [{"state": worker_state(one, now), **_shape(one)} for one in found]
     head: tuple[str, ...] = ("WORKER", "ROLE", "STATE", "LAST HEARTBEAT", "VERSION", "HOLDS")
     rows = [_row(one, now) for one in found]
     if each:
         head = ("WORKER", "HOST", "LEASE ENDS IN", "FEEDS")
         rows = [row for one in found for row in _lane_rows(one, now)]
-    show_list(items, head, rows, whole={"items": items, "next": None, "due_lanes": due})
-    if is_json():
-        return
+
+    def show() -> None:
+        show_table(head, rows)
+        _sum_up(found, now, due)
+
+    whole = {"items": items, "next": None, "due_lanes": due}
+    return partial(show_list, items, head, rows, whole=whole, show=show)
+
+
+def _sum_up(found: Sequence[WorkerView], now: datetime, due: int) -> None:
     held = sum(len(one.lanes) for one in found)
     silent = sum(worker_state(one, now) in ("silent", "unknown") for one in found)
     gone = f", {silent} silent" if silent else ""

@@ -1,16 +1,13 @@
 """`feedmill api`: serve REST and gRPC beside workers; never poll."""
 # Tested in tests/integration/interfaces/cli/
 
-import click
-
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.run_command import config_of
 from feedmill.interfaces.cli.servers import ListenOptions, listen_options, serve_until_stopped
 
 
-@click.command()
+@command()
 @listen_options
-@json_option
 def api(host: str | None, port: int | None, grpc_port: int | None) -> None:
     """Serve the REST and gRPC APIs beside workers and relays, without polling.
 

@@ -1,12 +1,15 @@
 """`feedmill cursors`: positions of readers in the event log."""
 # Tested in tests/integration/interfaces/cli/commands/servers/test_cursors.py
 
+from functools import partial
+
 import click
 
+from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
-from feedmill.interfaces.cli.options import json_option, list_options
-from feedmill.interfaces.cli.output import show_list, show_result
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Answer, Printer, command
+from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.output import show_list
 
 
 @click.group()
@@ -18,9 +21,9 @@ def cursors() -> None:
     """
 
 
-@cursors.command("list")
+@command("list", of=cursors)
 @list_options()
-def list_cursors() -> None:
+async def list_cursors(services: Services) -> Printer:
     """List readers, how far they are behind, and since when.
 
     \b
@@ -28,8 +31,7 @@ def list_cursors() -> None:
       feedmill cursors list
       feedmill cursors list --json
     """
-
-    found = with_services(queries.list_cursors)
+    found = await queries.list_cursors(services)
     rows = [
         (
             one.consumer,
@@ -40,13 +42,12 @@ def list_cursors() -> None:
         for one in found.items
     ]
     head = ("reader", "position", "behind", "oldest unread event")
-    show_list(found.items, head, rows, empty="no readers yet", whole=found)
+    return partial(show_list, found.items, head, rows, empty="no readers yet", whole=found)
 
 
-@cursors.command("drop")
+@command("drop", of=cursors)
 @click.argument("consumer", metavar="READER")
-@json_option
-def drop_cursor(consumer: str) -> None:
+async def drop_cursor(services: Services, consumer: str) -> Answer:
     """Delete the position of a reader. One that does not read any more holds events back.
 
     A reader that comes back begins with the oldest event that is kept. A webhook is removed with `feedmill webhook remove`.
@@ -55,6 +56,5 @@ def drop_cursor(consumer: str) -> None:
     Examples:
       feedmill cursors drop bus:nats
     """
-
-    with_services(lambda services: queries.drop_cursor(consumer, services))
-    show_result({"dropped": consumer}, f"dropped {consumer}")
+    await queries.drop_cursor(consumer, services)
+    return Answer({"dropped": consumer}, f"dropped {consumer}")

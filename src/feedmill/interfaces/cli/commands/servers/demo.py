@@ -5,7 +5,10 @@ demonstration feed every few seconds.
 """
 # Tested in tests/integration/interfaces/cli/
 
+import shlex
+import shutil
 import signal
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,9 +30,10 @@ from feedmill.config import (
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.commands.servers.run import run_engine, show_refresh, show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted, is_json
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import option
 from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of, run_async
 from feedmill.interfaces.cli.servers import port_or_any
@@ -52,37 +56,34 @@ _EXTRAS = {
 _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec=10.0)
 
 
-@click.command()
-@click.option(
+@command()
+@option(
     "--for",
     "duration",
+    "Stop after this long; 0: run until Ctrl-C.",
     type=click.FloatRange(min=0),
     default=60.0,
-    show_default=True,
     metavar="SEC",
-    help="Stop after this long; 0: run until Ctrl-C.",
 )
-@click.option(
+@option(
     "--port",
+    "Port of the console; another one when it is taken.",
     type=click.IntRange(0, 65_535),
     default=8642,
-    show_default=True,
     metavar="PORT",
-    help="Port of the console; another one when it is taken.",
 )
-@click.option(
+@option(
     "--keep",
+    "Keep the home folder of the demonstration here.",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Keep the home folder of the demonstration here.",
 )
-@click.option(
+@option(
     "--metrics-port",
+    "Serve /metrics for Prometheus on this port of 127.0.0.1.",
     type=click.IntRange(1, 65_535),
     metavar="PORT",
-    help="Serve /metrics for Prometheus on this port of 127.0.0.1.",
 )
-@json_option
 def demo(  # one parameter for each option
     duration: float, keep: Path | None, port: int, metrics_port: int | None
 ) -> None:
@@ -112,7 +113,7 @@ def demo(  # one parameter for each option
 
     stopping = run_async(action)
     if not is_json():
-        _say_goodbye(keep)
+        say_goodbye(keep)
     if stopping.by == signal.SIGINT:
         exit_interrupted()
 
@@ -213,10 +214,17 @@ async def _show_story(count: int, services: Services) -> None:
             return
 
 
-def _say_goodbye(kept: Path | None) -> None:
+def say_goodbye(kept: Path | None) -> None:
+    """What to do next."""
+    name = _command_name()
     if kept is not None:
-        click.echo(f"\nThe home folder is {kept}; list its entries: feedmill --home {kept} entries")
-    click.echo("\nNext, with real feeds:  feedmill add https://example.com/feed && feedmill sync")
+        click.echo(f"\nThe home folder is {kept}; list its entries: {name} --home {kept} entries")
+    click.echo(f"\nNext, with real feeds:  {name} add https://example.com/feed && {name} sync")
+
+
+def _command_name() -> str:
+    """What works in this shell: the name, or where it is not on PATH, as after `make run`, what was typed."""
+    return "feedmill" if shutil.which("feedmill") else shlex.quote(sys.argv[0])
 
 
 def _demo_config(config: Config, home: str) -> Config:

@@ -10,9 +10,10 @@ import click
 import msgspec
 
 from feedmill.config import Config
+from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import shorten, show_result
+from feedmill.interfaces.cli.options import option
+from feedmill.interfaces.cli.output import shorten
 from feedmill.interfaces.cli.run_command import config_of
 
 _MOST_BYTES = 65_536
@@ -24,18 +25,16 @@ class _Answer(NamedTuple):
     said: Any
 
 
-@click.command()
-@click.option("--url", metavar="URL", help="URL to check instead of the configured one.")
-@click.option(
+@command()
+@option("--url", "URL to check instead of the configured one.", metavar="URL")
+@option(
     "--timeout",
     "timeout_sec",
+    "Timeout in seconds.",
     type=click.FloatRange(min=0.1),
     default=5.0,
-    show_default=True,
     metavar="SEC",
-    help="Timeout in seconds.",
 )
-@json_option
 def healthcheck(url: str | None, timeout_sec: float) -> None:
     """Exit with 0 when the role is ready, else with 1 and the reasons.
 
@@ -58,7 +57,7 @@ def healthcheck(url: str | None, timeout_sec: float) -> None:
         exit_with_error("unreachable", f"{address} does not answer ({words})", hint)
     if not answer.is_ready:
         exit_with_error("not-ready", f"{address} is not ready: {_reasons(answer.said)}")
-    show_result(answer.said, "ready")
+    print_answer(Answer(answer.said, "ready"))
 
 
 def health_url_of(config: Config) -> str:

@@ -11,9 +11,10 @@ from feedmill.app.services import announce_settings, open_services
 from feedmill.app.settings import owner_name
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import SIGNALS, exit_interrupted, is_json
 from feedmill.interfaces.cli.long_running import wait_until_stopped
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import option
 from feedmill.interfaces.cli.output import show_json_line
 from feedmill.interfaces.cli.run_command import config_of, run_async, stop_on_signals
 from feedmill.interfaces.cli.servers import load_mcp_transports
@@ -32,15 +33,14 @@ def parse_listen_address(text: str) -> tuple[str, int]:
     return host or "127.0.0.1", int(port)
 
 
-@click.command("mcp")
-@click.option(
+@command("mcp")
+@option(
     "--http",
     "place",
+    "Serve streamable HTTP on this address instead of standard input and output.",
     type=parse_listen_address,
     metavar="HOST:PORT",
-    help="Serve streamable HTTP on this address instead of standard input and output.",
 )
-@json_option
 def mcp(place: tuple[str, int] | None) -> None:
     """Serve MCP tools: agents collect, screen and read, and insert what a person confirmed.
 

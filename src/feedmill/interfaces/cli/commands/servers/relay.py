@@ -14,6 +14,7 @@ from feedmill.engine.ports.events import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.long_running import (
     role_services,
@@ -22,23 +23,22 @@ from feedmill.interfaces.cli.long_running import (
     wait_until_stopped,
     watch_role,
 )
-from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
+from feedmill.interfaces.cli.options import duration_option, option, webhooks_option
 from feedmill.interfaces.cli.output import format_count, show_json_line
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 from feedmill.model.event import Relayed
 
 
-@click.command()
-@click.option(
+@command()
+@option(
     "--from",
     "after",
+    "First publish every event after this sequence number again.",
     type=click.IntRange(min=0),
     metavar="SEQ",
-    help="First publish every event after this sequence number again.",
 )
 @webhooks_option
 @duration_option
-@json_option
 def relay(after: int | None, duration: float | None, *, webhooks: bool) -> None:
     """Deliver every event of the log to the bus and to webhooks, until SIGTERM or Ctrl-C.
 

@@ -17,6 +17,7 @@ from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.run.lifecycle import RefreshListener
 from feedmill.engine.run.services import Services
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.commands.servers.relay import run_bus_relay
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.long_running import (
@@ -26,7 +27,12 @@ from feedmill.interfaces.cli.long_running import (
     run_role,
     watch_role,
 )
-from feedmill.interfaces.cli.options import duration_option, json_option, webhooks_option
+from feedmill.interfaces.cli.options import (
+    duration_option,
+    flag,
+    option,
+    webhooks_option,
+)
 from feedmill.interfaces.cli.output import (
     format_duration,
     pad_text,
@@ -43,26 +49,22 @@ from feedmill.publish.to_json import refresh_wire
 _BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, reason
 
 
-@click.command()
-@click.option(
-    "--metrics-port",
-    type=click.IntRange(1, 65_535),
-    metavar="PORT",
-    help="Serve /metrics on loopback.",
+@command()
+@option(
+    "--metrics-port", "Serve /metrics on loopback.", type=click.IntRange(1, 65_535), metavar="PORT"
 )
-@click.option("--console", is_flag=True, help="Also serve the console and the REST API.")
-@click.option(
+@flag("--console", "Also serve the console and the REST API.")
+@option(
     "--port",
+    "Port of the console [FEEDMILL_SERVE_PORT, 8642].",
     type=click.IntRange(0, 65_535),
     metavar="PORT",
-    help="Port of the console [FEEDMILL_SERVE_PORT, 8642].",
 )
-@click.option("--stdout", "to_stdout", is_flag=True, help="Print events as NDJSON.")
-@click.option("--taps/--no-taps", default=True, show_default=True, help="Write NDJSON files.")
+@flag("--stdout", "to_stdout", "Print events as NDJSON.")
+@option("--taps/--no-taps", "Write NDJSON files.", default=True)
 @webhooks_option
 @duration_option
-@click.option("--quiet", is_flag=True, help="Do not print each refresh.")
-@json_option
+@flag("--quiet", "Do not print each refresh.")
 def run(**chosen: Any) -> None:  # noqa: ANN401
     """Poll continuously in one process, until SIGTERM or Ctrl-C; a second signal stops at once.
 

@@ -1,18 +1,14 @@
 """`feedmill serve`: serve REST and gRPC; with --with-mill also poll."""
 
-import click
-
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.command import command
+from feedmill.interfaces.cli.options import flag
 from feedmill.interfaces.cli.run_command import config_of
 from feedmill.interfaces.cli.servers import ListenOptions, listen_options, serve_until_stopped
 
 
-@click.command()
+@command()
 @listen_options
-@click.option(
-    "--with-mill", is_flag=True, help="Poll, deliver and run maintenance in the same process."
-)
-@json_option
+@flag("--with-mill", "Poll, deliver and run maintenance in the same process.")
 def serve(host: str | None, port: int | None, grpc_port: int | None, *, with_mill: bool) -> None:
     """Serve the REST API, and gRPC with --grpc, until SIGTERM or Ctrl-C; running requests are finished.
 

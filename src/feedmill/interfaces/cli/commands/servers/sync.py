@@ -22,8 +22,9 @@ from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import BlobError, FeedmillError, StoreError
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error, is_json
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import flag, option
 from feedmill.interfaces.cli.output import (
     format_count,
     format_duration,
@@ -44,15 +45,10 @@ from feedmill.publish.to_json import entry_wire, format_instant
 _MEMORY_ENTRIES: Final = 1_000  # that a round in memory shows
 
 
-@click.command()
-@click.option("--feed", "feeds", multiple=True, metavar="FEED", help="Only this feed; repeatable.")
-@click.option(
-    "--force",
-    is_flag=True,
-    help="Poll now, whatever the schedule says; host rate limits still apply.",
-)
-@click.option("--taps/--no-taps", default=True, show_default=True, help="Write NDJSON files.")
-@json_option
+@command()
+@option("--feed", "feeds", "Only this feed; repeatable.", multiple=True, metavar="FEED")
+@flag("--force", "Poll now, whatever the schedule says; host rate limits still apply.")
+@option("--taps/--no-taps", "Write NDJSON files.", default=True)
 def sync(feeds: tuple[str, ...], *, force: bool, taps: bool) -> None:
     """Poll all due feeds once: by hand, by cron or by webhook.
 

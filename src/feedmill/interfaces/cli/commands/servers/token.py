@@ -1,21 +1,22 @@
 """`feedmill token`: create, list, rotate and revoke API tokens. A secret is printed only once."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import IssuedToken, issue_token, revoke_token, rotate_token
-from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.command import Answer, Printer, answer_with_secret, command
 from feedmill.interfaces.cli.options import (
-    json_option,
     list_options,
+    option,
     overlap_option,
     parse_duration,
 )
-from feedmill.interfaces.cli.output import show_json, show_list, show_result
-from feedmill.interfaces.cli.run_command import pick_one, with_services
+from feedmill.interfaces.cli.output import show_list
+from feedmill.interfaces.cli.run_command import pick_one
 from feedmill.model.running.token import Scope, Token
 from feedmill.publish.to_json import format_instant, token_wire
 
@@ -25,46 +26,36 @@ def token() -> None:
     """Create, list, rotate and revoke API tokens."""
 
 
-@token.command("create")
+@command("create", of=token)
 @click.argument("name")
-@click.option(
+@option(
     "--scope",
     "scopes",
+    "Permission: write includes read, admin includes both; repeatable.",
     type=click.Choice(("read", "write", "admin")),
     multiple=True,
     default=("read",),
     show_default="read",
-    help="Permission: write includes read, admin includes both; repeatable.",
 )
-@click.option(
-    "--expires",
-    type=parse_duration,
-    metavar="SPAN",
-    help="Validity, such as 90d; default: unlimited.",
+@option(
+    "--expires", "Validity, such as 90d; default: unlimited.", type=parse_duration, metavar="SPAN"
 )
-@json_option
-def create_token_command(name: str, scopes: tuple[Scope, ...], expires: timedelta | None) -> None:
+async def create_token_command(
+    services: Services, name: str, scopes: tuple[Scope, ...], expires: timedelta | None
+) -> Answer:
     """Create a token and print its secret, which is shown only once."""
-
-    _show_secret(
-        with_services(
-            lambda services: issue_token(
-                name, scopes, services.store, services.clock, expires_in=expires
-            )
-        )
+    return _with_secret(
+        await issue_token(name, scopes, services.store, services.clock, expires_in=expires)
     )
 
 
-@token.command("list")
+@command("list", of=token)
 @list_options()
-def list_tokens_command() -> None:
+async def list_tokens_command(services: Services) -> Printer:
     """List tokens, including expired and revoked ones."""
-
-    async def action(services: Services) -> list[tuple[Token, str]]:
-        return [(one, _state(one, services)) for one in await services.store.tokens()]
-
-    found = with_services(action)
-    show_list(
+    found = [(one, _state(one, services)) for one in await services.store.tokens()]
+    return partial(
+        show_list,
         [{**token_wire(one), "state": state} for one, state in found],
         ("id", "name", "scopes", "state", "expires", "last used"),
         [_row(one, state) for one, state in found],
@@ -72,49 +63,34 @@ def list_tokens_command() -> None:
     )
 
 
-@token.command("revoke")
+@command("revoke", of=token)
 @click.argument("token", metavar="TOKEN")
-@json_option
-def revoke_token_command(token: str) -> None:
+async def revoke_token_command(services: Services, token: str) -> Answer:
     """Revoke a token at once. TOKEN is an id, the start or the end of one, or a name."""
-
-    async def action(services: Services) -> tuple[Token, bool]:
-        found, now = await _named(token, services), services.clock.now()
-        revoked = await revoke_token(found.id, services.store, services.clock)
-        return revoked, any(one.holds(now) for one in await services.store.tokens())
-
-    revoked, is_any_left = with_services(action)
-    show_result(token_wire(revoked), f"revoked {revoked.id}  {revoked.name}")
-    if not is_any_left:
+    found, now = await _named(token, services), services.clock.now()
+    revoked = await revoke_token(found.id, services.store, services.clock)
+    if not any(one.holds(now) for one in await services.store.tokens()):
         click.echo(
             "no valid token is left: REST, gRPC and the console refuse every request, also from this machine,"
             " until `feedmill token create` makes one",
             err=True,
         )
+    return Answer(token_wire(revoked), f"revoked {revoked.id}  {revoked.name}")
 
 
-@token.command("rotate")
+@command("rotate", of=token)
 @click.argument("token", metavar="TOKEN")
 @overlap_option("How long the old secret stays valid; 0 revokes it now.")
-@json_option
-def rotate_token_command(token: str, overlap: timedelta) -> None:
+async def rotate_token_command(services: Services, token: str, overlap: timedelta) -> Answer:
     """Replace the secret of a token and print the new one, once."""
-
-    async def action(services: Services) -> IssuedToken:
-        return await rotate_token(
-            (await _named(token, services)).id, overlap, services.store, services.clock
-        )
-
-    _show_secret(with_services(action))
+    found = await _named(token, services)
+    return _with_secret(await rotate_token(found.id, overlap, services.store, services.clock))
 
 
-def _show_secret(issued: IssuedToken) -> None:
-    if is_json():
-        show_json({**token_wire(issued.token), "secret": issued.secret})
-        return
-    click.echo(f"token {issued.token.id}  {issued.token.name}", err=True)
-    click.echo("the secret is shown only once:", err=True)
-    click.echo(issued.secret)
+def _with_secret(issued: IssuedToken) -> Answer:
+    made, secret = issued.token, issued.secret
+    words = f"token {made.id}  {made.name}\nthe secret is shown only once:"
+    return answer_with_secret(token_wire(made), words, secret)
 
 
 async def _named(name: str, services: Services) -> Token:

@@ -1,24 +1,28 @@
 """`feedmill webhook`: add, list, remove, pause, resume, replay, rotate, dead, test."""
 # Tested in tests/integration/interfaces/cli/
 
-import sys
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any, get_args
 
 import click
 
-from feedmill.engine.ports.events import WebhookStore
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import webhooks as engine
 from feedmill.engine.service.feed_lookup import feed_id_of
-from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.command import (
+    Answer,
+    Printer,
+    answer_with,
+    answer_with_secret,
+    command,
+)
 from feedmill.interfaces.cli.lists import show_pages
-from feedmill.interfaces.cli.options import json_option, list_options, overlap_option
-from feedmill.interfaces.cli.output import shorten, show_json, show_list, show_result, style_text
-from feedmill.interfaces.cli.run_command import pick_one, with_services
+from feedmill.interfaces.cli.options import flag, list_options, option, overlap_option
+from feedmill.interfaces.cli.output import shorten, show_list, style_text
+from feedmill.interfaces.cli.run_command import pick_one
 from feedmill.model.page import Page
-from feedmill.model.running.webhook import DeadLetter, Delivery, EventPayload, Webhook
+from feedmill.model.running.webhook import DeadLetter, EventPayload, Webhook
 from feedmill.publish.to_json import dead_letter_wire, format_instant, webhook_wire
 
 _THE_WEBHOOK = click.argument("webhook", metavar="WEBHOOK")
@@ -29,28 +33,26 @@ def webhook() -> None:
     """Send events to other programs (WEBHOOK is an id, or the start or the end of one)."""
 
 
-@webhook.command("add")
+@command("add", of=webhook)
 @click.argument("url")
-@click.option("--types", metavar="TYPE,...", help="Only these types of events.")
-@click.option("--feed", metavar="FEED", help="Only events of this feed.")
-@click.option("--tag", metavar="TAG", help="Only events of feeds with this tag.")
-@click.option("--cloudevents", is_flag=True, help="Send events as CloudEvents 1.0.")
-@click.option(
+@option("--types", "Only these types of events.", metavar="TYPE,...")
+@option("--feed", "Only events of this feed.", metavar="FEED")
+@option("--tag", "Only events of feeds with this tag.", metavar="TAG")
+@flag("--cloudevents", "Send events as CloudEvents 1.0.")
+@option(
     "--payload",
+    "full: send whole entries.",
     type=click.Choice(get_args(EventPayload)),
     default="compact",
-    show_default=True,
-    help="full: send whole entries.",
 )
-@click.option(
+@option(
     "--from",
     "from_seq",
+    "Start with this sequence number.",
     type=click.IntRange(min=1),
     metavar="SEQ",
-    help="Start with this sequence number.",
 )
-@json_option
-def add_webhook_command(url: str, **chosen: Any) -> None:  # noqa: ANN401
+async def add_webhook_command(services: Services, url: str, **chosen: Any) -> Answer:  # noqa: ANN401
     """Add a webhook that receives events from now on. Its secret is printed once.
 
     \b
@@ -59,32 +61,26 @@ def add_webhook_command(url: str, **chosen: Any) -> None:  # noqa: ANN401
       feedmill webhook add https://example.com/hook --tag news --cloudevents
     """
     types = [kind.strip() for kind in (chosen["types"] or "").split(",") if kind.strip()]
-
-    async def action(services: Services) -> Webhook:
-        return await engine.add_webhook(
-            url,
-            services,
-            types=types,
-            feed_id=await feed_id_of(chosen["feed"], services),
-            tag=chosen["tag"],
-            form="cloudevents" if chosen["cloudevents"] else "plain",
-            payload=chosen["payload"],
-            from_seq=chosen["from_seq"],
-        )
-
-    _show_secret(with_services(action))
+    added = await engine.add_webhook(
+        url,
+        services,
+        types=types,
+        feed_id=await feed_id_of(chosen["feed"], services),
+        tag=chosen["tag"],
+        form="cloudevents" if chosen["cloudevents"] else "plain",
+        payload=chosen["payload"],
+        from_seq=chosen["from_seq"],
+    )
+    return _with_secret(added)
 
 
-@webhook.command("list")
+@command("list", of=webhook)
 @list_options()
-def list_webhooks_command() -> None:
+async def list_webhooks_command(services: Services) -> Printer:
     """List webhooks with cursor, state and last result."""
-
-    async def action(services: Services) -> tuple[tuple[Webhook, ...], int]:
-        return await services.store.webhooks(), await services.store.last_seq()
-
-    found, last_seq = with_services(action)
-    show_list(
+    found, last_seq = await services.store.webhooks(), await services.store.last_seq()
+    return partial(
+        show_list,
         [{**webhook_wire(one), "behind": last_seq - one.cursor} for one in found],
         ("id", "state", "behind", "last result", "next try", "url"),
         [_row(one, last_seq) for one in found],
@@ -92,78 +88,69 @@ def list_webhooks_command() -> None:
     )
 
 
-@webhook.command("remove")
+@command("remove", of=webhook)
 @_THE_WEBHOOK
-@json_option
-def remove_webhook_command(webhook: str) -> None:
+async def remove_webhook_command(services: Services, webhook: str) -> Answer:
     """Delete a webhook, its cursor and its dead letters."""
-
-    async def action(services: Services) -> Webhook:
-        found = await _named(webhook, services)
-        await engine.remove_webhook(found.id, services.store)
-        return found
-
-    _show("removed", with_services(action))
+    found = await _named(webhook, services)
+    await engine.remove_webhook(found.id, services.store)
+    return _answer("removed", found)
 
 
-@webhook.command("pause")
+@command("pause", of=webhook)
 @_THE_WEBHOOK
-@json_option
-def pause_webhook_command(webhook: str) -> None:
+async def pause_webhook_command(services: Services, webhook: str) -> Answer:
     """Pause delivery; `resume` continues where it stopped."""
-    _change(webhook, "paused", engine.pause_webhook)
+    found = await _named(webhook, services)
+    return _answer("paused", await engine.pause_webhook(found.id, services.store))
 
 
-@webhook.command("resume")
+@command("resume", of=webhook)
 @_THE_WEBHOOK
-@json_option
-def resume_webhook_command(webhook: str) -> None:
+async def resume_webhook_command(services: Services, webhook: str) -> Answer:
     """Resume a paused webhook, or retry a failing one at once."""
-    _change(webhook, "resumed", engine.resume_webhook)
+    found = await _named(webhook, services)
+    return _answer("resumed", await engine.resume_webhook(found.id, services.store))
 
 
-@webhook.command("replay")
+@command("replay", of=webhook)
 @_THE_WEBHOOK
-@click.option(
+@option(
     "--from",
     "from_seq",
+    "Sequence number of the first event to deliver again.",
     type=click.IntRange(min=1),
     required=True,
     metavar="SEQ",
-    help="Sequence number of the first event to deliver again.",
 )
-@json_option
-def replay_webhook_command(webhook: str, from_seq: int) -> None:
+async def replay_webhook_command(services: Services, webhook: str, from_seq: int) -> Answer:
     """Deliver again, starting with an event."""
-
-    async def again(webhook_id: str, store: WebhookStore) -> Webhook:
-        return await engine.replay_webhook(webhook_id, from_seq, store)
-
-    _change(webhook, f"replaying from {from_seq}:", again)
+    found = await _named(webhook, services)
+    changed = await engine.replay_webhook(found.id, from_seq, services.store)
+    return _answer(f"replaying from {from_seq}:", changed)
 
 
-@webhook.command("rotate")
+@command("rotate", of=webhook)
 @_THE_WEBHOOK
 @overlap_option("How long deliveries are also signed with the old secret.")
-@json_option
-def rotate_webhook_secret_command(webhook: str, overlap: timedelta) -> None:
+async def rotate_webhook_secret_command(
+    services: Services, webhook: str, overlap: timedelta
+) -> Answer:
     """Replace the signing secret and print the new one, once."""
-
-    async def action(services: Services) -> Webhook:
-        found = await _named(webhook, services)
-        return await engine.rotate_webhook_secret(found.id, overlap, services.store, services.clock)
-
-    _show_secret(with_services(action))
+    found = await _named(webhook, services)
+    return _with_secret(
+        await engine.rotate_webhook_secret(found.id, overlap, services.store, services.clock)
+    )
 
 
-@webhook.command("dead")
+@command("dead", of=webhook)
 @_THE_WEBHOOK
-@click.option("--resend", is_flag=True, help="Send them again, oldest first.")
+@flag("--resend", "Send them again, oldest first.")
 @list_options(100)
 def list_dead_letters_command(webhook: str, *, resend: bool) -> None:
     """List dead letters, or send them again. They are batches that failed after all attempts."""
     if resend:
-        _resend(webhook)
+        answer_with(lambda services: _resend(webhook, services))
         return
 
     async def find(services: Services, after: str | None, limit: int) -> Page[DeadLetter]:
@@ -174,53 +161,33 @@ def list_dead_letters_command(webhook: str, *, resend: bool) -> None:
     show_pages(find, head, _dead, item=dead_letter_wire, empty="no dead letters")
 
 
-@webhook.command("test")
+@command("test", of=webhook)
 @_THE_WEBHOOK
-@json_option
-def test_webhook_command(webhook: str) -> None:
+async def test_webhook_command(services: Services, webhook: str) -> Answer:
     """Send an empty, signed batch now. It prints the response; the cursor does not move."""
-
-    async def action(services: Services) -> Delivery:
-        return await engine.send_test_delivery((await _named(webhook, services)).id, services)
-
-    delivery = with_services(action)
+    found = await _named(webhook, services)
+    delivery = await engine.send_test_delivery(found.id, services)
     good = delivery.result == "delivered"
     status = "" if delivery.status is None else f" ({delivery.status})"
     words = shorten(f"{delivery.host}{status} {delivery.detail}", 200)
     result = style_text(delivery.result, fg="green" if good else "red")
-    show_result(delivery, f"{result} {words}")
-    sys.exit(0 if good else 1)
+    return Answer(delivery, f"{result} {words}", status=0 if good else 1)
 
 
-def _resend(name: str) -> None:
-    async def action(services: Services) -> engine.Resent:
-        return await engine.resend_dead_letters((await _named(name, services)).id, services)
-
-    resent = with_services(action)
+async def _resend(name: str, services: Services) -> Answer:
+    resent = await engine.resend_dead_letters((await _named(name, services)).id, services)
     why = f" ({resent.reason})" if resent.reason else ""
-    show_result(resent, f"{resent.sent} sent, {resent.left} left{why}")
-    sys.exit(1 if resent.left else 0)
+    words = f"{resent.sent} sent, {resent.left} left{why}"
+    return Answer(resent, words, status=1 if resent.left else 0)
 
 
-def _change(name: str, word: str, act: Callable[[str, WebhookStore], Awaitable[Webhook]]) -> None:
-    async def action(services: Services) -> Webhook:
-        return await act((await _named(name, services)).id, services.store)
-
-    _show(word, with_services(action))
+def _answer(word: str, found: Webhook) -> Answer:
+    return Answer(webhook_wire(found), f"{word} {found.id}  {shorten(found.url, 200)}")
 
 
-def _show(word: str, found: Webhook) -> None:
-    show_result(webhook_wire(found), f"{word} {found.id}  {shorten(found.url, 200)}")
-
-
-def _show_secret(found: Webhook) -> None:
-    secret = found.secrets[0].value
-    if is_json():
-        show_json({**webhook_wire(found), "secret": secret})
-        return
-    click.echo(f"webhook {found.id}  {shorten(found.url, 200)}", err=True)
-    click.echo("the secret for verifying deliveries is shown only once:", err=True)
-    click.echo(secret)
+def _with_secret(found: Webhook) -> Answer:
+    words = f"webhook {found.id}  {shorten(found.url, 200)}\nthe secret for verifying deliveries is shown only once:"
+    return answer_with_secret(webhook_wire(found), words, found.secrets[0].value)
 
 
 async def _named(name: str, services: Services) -> Webhook:

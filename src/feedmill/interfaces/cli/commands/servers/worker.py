@@ -10,6 +10,7 @@ from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.run.lifecycle import RefreshListener
 from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.commands.servers.run import show_refresh_json
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.long_running import (
@@ -18,13 +19,12 @@ from feedmill.interfaces.cli.long_running import (
     run_role,
     watch_role,
 )
-from feedmill.interfaces.cli.options import duration_option, json_option
+from feedmill.interfaces.cli.options import duration_option
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 
 
-@click.command()
+@command()
 @duration_option
-@json_option
 def worker(duration: float | None) -> None:
     """Poll continuously beside other workers, on one PostgreSQL or one home folder.
 

@@ -1,7 +1,6 @@
 """`feedmill collect-window`: collect the entries of a time window as candidates."""
 # Tested in tests/integration/interfaces/cli/
 
-import sys
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -27,15 +26,16 @@ from feedmill.engine.two_phase.collect_window import collect_window as collect_c
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path
 from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.errors import BlobError, ListError, StoreError, UsageError
-from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.options import (
-    json_option,
+    flag,
+    option,
     out_option,
     parse_duration,
     topic_option,
     topics_option,
 )
-from feedmill.interfaces.cli.output import format_count, progress, shorten, show_json, style_text
+from feedmill.interfaces.cli.output import format_count, progress, shorten, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.candidate import CandidateFile, SourceReport, Window
 from feedmill.model.screening import Topic
@@ -58,54 +58,44 @@ class _Wanted(NamedTuple):
     pages: int
 
 
-@click.command("collect-window")
-@click.option("--start", metavar="TIME", help="The first day or instant, in UTC.")
-@click.option(
-    "--end",
-    metavar="TIME",
-    help="The last day, or the instant at which the window ends; default: now.",
+@command("collect-window")
+@option("--start", "The first day or instant, in UTC.", metavar="TIME")
+@option(
+    "--end", "The last day, or the instant at which the window ends; default: now.", metavar="TIME"
 )
-@click.option(
-    "--last", metavar="SPAN", help="Instead of --start: a duration up to now, such as 7d or 12h."
-)
-@click.option(
+@option("--last", "Instead of --start: a duration up to now, such as 7d or 12h.", metavar="SPAN")
+@option(
     "--feeds",
+    "An address, or a file of addresses; repeatable. More may follow as arguments.",
     multiple=True,
     metavar="URL|FILE",
-    help="An address, or a file of addresses; repeatable. More may follow as arguments.",
 )
-@click.option(
+@option(
     "--opml",
+    "Every feed of a list: OPML, feeds.json or plain addresses.",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Every feed of a list: OPML, feeds.json or plain addresses.",
 )
-@click.option("--tag", metavar="TAG", help="Subscriptions with this tag.")
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="Every subscription, except paused ones with the tag collected.",
-)
+@option("--tag", "Subscriptions with this tag.", metavar="TAG")
+@flag("--all", "everything", "Every subscription, except paused ones with the tag collected.")
 @topics_option
 @topic_option
-@click.option(
+@option(
     "--prompt",
     "--topic-prompt",
+    "Description of what you are looking for.",
     default="",
     metavar="TEXT",
-    help="Description of what you are looking for.",
+    show_default=False,
 )
-@click.option(
+@option(
     "--pages",
+    "Maximum number of archive pages per source.",
     type=click.IntRange(1, 1_000),
     default=DEFAULT_PAGES,
-    show_default=True,
     metavar="N",
-    help="Maximum number of archive pages per source.",
 )
 @out_option("candidates.json")
 @click.argument("more", nargs=-1, metavar="[URL|FILE]...")
-@json_option
 def collect_window(
     start: str | None,
     end: str | None,
@@ -136,7 +126,7 @@ def collect_window(
     config = config_of()
     announce_settings(config)
 
-    async def action() -> CandidateFile:
+    async def action() -> Answer:
         wanted = _Wanted(
             start=start,
             end=end,
@@ -150,18 +140,14 @@ def collect_window(
             pages=pages,
         )
         async with AsyncExitStack() as stack:
-            services = await _world(config, stack)
-            return await _collect(wanted, services)
+            file = await _collect(wanted, await _world(config, stack))
+        write_candidates(out, file)
+        for stale in (screening_path(out), selection_path(out)):  # of the window before
+            stale.unlink(missing_ok=True)
+        has_failed = all(one.outcome == "failed" for one in file.sources)
+        return Answer(_shape(file, out), lambda: _say(file, out), status=int(has_failed))
 
-    file = run_async(action)
-    write_candidates(out, file)
-    for stale in (screening_path(out), selection_path(out)):  # of the window that was there before
-        stale.unlink(missing_ok=True)
-    if is_json():
-        show_json(_shape(file, out))
-    else:
-        _say(file, out)
-    sys.exit(1 if all(one.outcome == "failed" for one in file.sources) else 0)
+    print_answer(run_async(action))
 
 
 async def _world(config: Config, stack: AsyncExitStack) -> Services:

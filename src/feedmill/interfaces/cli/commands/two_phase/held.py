@@ -1,6 +1,8 @@
 """`feedmill held`: list, export or drop entries held for review."""
 # Tested in tests/integration/interfaces/cli/
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +11,18 @@ import click
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds, resolve_feeds
 from feedmill.engine.two_phase.candidate_file import write_candidates
-from feedmill.engine.two_phase.held_window import HeldWindow, held_entries, held_window
+from feedmill.engine.two_phase.held_window import held_entries, held_window
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path, write_screenings
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option, list_options, out_option
-from feedmill.interfaces.cli.output import show_json, show_list, show_result
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
+from feedmill.interfaces.cli.options import flag, list_options, option, out_option
+from feedmill.interfaces.cli.output import show_list
 from feedmill.model.feed import Feed
 from feedmill.model.screening import HeldEntry
 
-_feed_option = click.option(
-    "--feed", "names", multiple=True, metavar="FEED", help="Only entries of this feed; repeatable."
+_feed_option = option(
+    "--feed", "names", "Only entries of this feed; repeatable.", multiple=True, metavar="FEED"
 )
-_tag_option = click.option("--tag", metavar="TAG", help="Only entries of feeds with this tag.")
+_tag_option = option("--tag", "Only entries of feeds with this tag.", metavar="TAG")
 
 
 @click.group()
@@ -29,55 +30,43 @@ def held() -> None:
     """List, export or drop entries held for review."""
 
 
-@held.command("list")
+@command("list", of=held)
 @_feed_option
 @_tag_option
 @list_options()
-def list_held_command(names: tuple[str, ...], tag: str | None) -> None:
+async def list_held_command(services: Services, names: tuple[str, ...], tag: str | None) -> Printer:
     """List held entries, oldest first."""
-
-    async def action(services: Services) -> list[HeldEntry]:
-        return await held_entries(services.store, feeds=await _chosen(names, tag, services))
-
-    found = with_services(action)
+    found = await held_entries(services.store, feeds=await _chosen(names, tag, services))
     rows = [(f"{one.held_at:%Y-%m-%d %H:%M}", one.title or "-", one.entry_uid) for one in found]
     items = [_held_shape(one) for one in found]
     head = ("since", "title", "entry")
-    show_list(items, head, rows, empty="no held entries")
+    return partial(show_list, items, head, rows, empty="no held entries")
 
 
-@held.command("export")
+@command("export", of=held)
 @_feed_option
 @_tag_option
 @out_option("held.json")
-@json_option
-def export_held_command(names: tuple[str, ...], tag: str | None, out: Path) -> None:
+async def export_held_command(
+    services: Services, names: tuple[str, ...], tag: str | None, out: Path
+) -> Answer:
     """Write held entries as a candidate file. It is for review and insert-selected."""
-
-    async def action(services: Services) -> HeldWindow:
-        window = await held_window(services, feeds=await _chosen(names, tag, services))
-        write_candidates(out, window.file)
-        for stale in (screening_path(out), selection_path(out)):
-            stale.unlink(missing_ok=True)
-        if window.screenings:
-            write_screenings(out, window.file, window.screenings, at=services.clock.now())
-        return window
-
-    window = with_services(action)
+    window = await held_window(services, feeds=await _chosen(names, tag, services))
+    write_candidates(out, window.file)
+    for stale in (screening_path(out), selection_path(out)):
+        stale.unlink(missing_ok=True)
+    if window.screenings:
+        write_screenings(out, window.file, window.screenings, at=services.clock.now())
     count = len(window.file.candidates)
-    if is_json():
-        show_json({"out": str(out), "candidates": count, "screened": len(window.screenings)})
-    else:
-        click.echo(f"{count} candidates written to {out}")
-        click.echo(f"next: feedmill review {out}")
+    shape = {"out": str(out), "candidates": count, "screened": len(window.screenings)}
+    return Answer(shape, f"{count} candidates written to {out}\nnext: feedmill review {out}")
 
 
-@held.command("drop")
+@command("drop", of=held)
 @click.argument("entries", nargs=-1, metavar="[ENTRY]...")
 @_feed_option
 @_tag_option
-@click.option("--all", "everything", is_flag=True, help="Every held entry.")
-@json_option
+@flag("--all", "everything", "Every held entry.")
 def drop_held_command(
     entries: tuple[str, ...], names: tuple[str, ...], tag: str | None, *, everything: bool
 ) -> None:
@@ -86,14 +75,15 @@ def drop_held_command(
         message = "name entries or feeds, or pass --all"
         raise click.UsageError(message)
 
-    async def action(services: Services) -> int:
-        if entries:
-            return await services.store.reject_held(entries)
-        waiting = await held_entries(services.store, feeds=await _chosen(names, tag, services))
-        return await services.store.reject_held([one.entry_uid for one in waiting])
+    async def action(services: Services) -> Answer:
+        chosen: Sequence[str] = entries
+        if not entries:
+            waiting = await held_entries(services.store, feeds=await _chosen(names, tag, services))
+            chosen = [one.entry_uid for one in waiting]
+        dropped = await services.store.reject_held(chosen)
+        return Answer({"dropped": dropped}, f"{dropped} dropped")
 
-    dropped = with_services(action)
-    show_result({"dropped": dropped}, f"{dropped} dropped")
+    answer_with(action)
 
 
 async def _chosen(names: tuple[str, ...], tag: str | None, services: Services) -> list[Feed] | None:

@@ -14,29 +14,29 @@ from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_fe
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
-from feedmill.interfaces.cli.exit import exit_with_error, is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import shorten, show_result
-from feedmill.interfaces.cli.run_command import config_of, with_services
+from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.exit import exit_with_error
+from feedmill.interfaces.cli.options import option
+from feedmill.interfaces.cli.output import shorten
+from feedmill.interfaces.cli.run_command import config_of
 from feedmill.model.fetch import RawDocument
 
 
-@click.command("ingest-one")
-@click.option("--feed-url", metavar="URL", help="Fetch and ingest this address.")
-@click.option(
+@command("ingest-one")
+@option("--feed-url", "Fetch and ingest this address.", metavar="URL")
+@option(
     "--file",
     "file",
+    "Ingest a file; - is standard input.",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="Ingest a file; - is standard input.",
 )
-@click.option("--feed-id", metavar="FEED", help="Fetch this subscription now.")
+@option("--feed-id", "Fetch this subscription now.", metavar="FEED")
 @click.option(
     "--normalize/--no-normalize",
     default=None,
     help="Store normalised texts (default) or texts as published.",
 )
-@json_option
 def ingest_one(
     feed_url: str | None, file: str | None, feed_id: str | None, *, normalize: bool | None
 ) -> None:
@@ -58,27 +58,27 @@ def ingest_one(
     if normalize is not None:
         config = replace(config, normalise=replace(config.normalise, enabled=normalize))
 
-    async def action(services: Services) -> Ingested:
+    async def action(services: Services) -> Answer:
         if file is not None:
-            return await _ingest_file(file, services)
-        if feed_id is not None:
-            return await ingest_feed(await resolve_feed(feed_id, services), services)
-        return await ingest_feed(
-            (await subscribe_unchecked(feed_url or "", services)).feed, services
-        )
+            done = await _ingest_file(file, services)
+        elif feed_id is not None:
+            done = await ingest_feed(await resolve_feed(feed_id, services), services)
+        else:
+            feed = (await subscribe_unchecked(feed_url or "", services)).feed
+            done = await ingest_feed(feed, services)
+        return Answer(done, lambda: _say(done), status=1 if done.errors else 0)
 
-    result = with_services(action, config=config)
-    show_result(
-        result,
-        f"Feed ingestion completed: {result.parsed} parsed, {result.inserted} inserted, "
-        f"{result.updated} updated, {result.skipped} skipped, {result.errors} errors, "
-        f"{result.normalized_modified_count} modified by normalisation",
+    answer_with(action, config=config)
+
+
+def _say(done: Ingested) -> None:
+    click.echo(
+        f"Feed ingestion completed: {done.parsed} parsed, {done.inserted} inserted, "
+        f"{done.updated} updated, {done.skipped} skipped, {done.errors} errors, "
+        f"{done.normalized_modified_count} modified by normalisation"
     )
-    if result.errors and not is_json():
-        exit_with_error(
-            result.outcome, f"{result.outcome}: {shorten(result.detail, 200)}", as_json=False
-        )
-    sys.exit(1 if result.errors else 0)
+    if done.errors:
+        exit_with_error(done.outcome, f"{done.outcome}: {shorten(done.detail, 200)}", as_json=False)
 
 
 async def _ingest_file(file: str, services: Services) -> Ingested:

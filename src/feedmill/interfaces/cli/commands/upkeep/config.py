@@ -8,9 +8,10 @@ import click
 import msgspec
 
 from feedmill.app.settings import config_reference
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_json, style_text
+from feedmill.config import Config
+from feedmill.interfaces.cli.command import Answer, command, print_answer
+from feedmill.interfaces.cli.options import flag
+from feedmill.interfaces.cli.output import style_text
 from feedmill.interfaces.cli.run_command import config_of
 from feedmill.observe.masking import mask_all_secrets
 
@@ -20,32 +21,31 @@ def config() -> None:
     """Show the settings."""
 
 
-@config.command("show")
-@click.option("--reference", is_flag=True, help="List every setting with its variable and default.")
-@json_option
+@command("show", of=config)
+@flag("--reference", "List every setting with its variable and default.")
 def show_config(*, reference: bool) -> None:
     """Show the settings in force."""
     settings = config_of()
-    if reference:
-        rows = config_reference()
-        if is_json():
-            show_json({"items": rows, "next": None})
-        else:
-            for row in rows:
-                click.echo(
-                    f"[{row['part']}] {row['field']:<28}{row['variable']:<44}{row['default']}"
-                    f"   # {row['allowed']}"
-                )
-        return
+    print_answer(_reference() if reference else _in_force(settings))
+
+
+def _reference() -> Answer:
+    rows = config_reference()
+    lines = [
+        f"[{row['part']}] {row['field']:<28}{row['variable']:<44}{row['default']}   # {row['allowed']}"
+        for row in rows
+    ]
+    return Answer({"items": rows, "next": None}, "\n".join(lines))
+
+
+def _in_force(settings: Config) -> Answer:
     given: dict[str, Any] = msgspec.to_builtins(settings)
     shape: dict[str, Any] = mask_all_secrets(given)
-    if is_json():
-        show_json(shape)
-        return
-    defaults: dict[str, Any] = msgspec.to_builtins(type(settings)())
+    defaults: dict[str, Any] = msgspec.to_builtins(Config())
+    lines, most = [], shutil.get_terminal_size().columns * 4
     for part, fields in shape.items():
-        click.echo(style_text(f"[{part}]", bold=True))
+        lines.append(style_text(f"[{part}]", bold=True))
         for field, value in fields.items():
             changed = "" if given[part][field] == defaults[part][field] else "   # changed"
-            text = msgspec.json.encode(value).decode()
-            click.echo(f"{field} = {text}{changed}"[: shutil.get_terminal_size().columns * 4])
+            lines.append(f"{field} = {msgspec.json.encode(value).decode()}{changed}"[:most])
+    return Answer(shape, "\n".join(lines))

@@ -7,24 +7,16 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import counts
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_json
-from feedmill.interfaces.cli.run_command import config_of, with_services
+from feedmill.interfaces.cli.command import Answer, command
 
 
-@click.command()
-@json_option
-def init() -> None:
+@command(schema="apply")
+async def init(services: Services) -> Answer:
     """Create the home folder and its store; does nothing when they exist."""
-    config = config_of()
+    found, home = (await counts(services)).counts, services.config.store.home
 
-    async def action(services: Services) -> dict[str, int]:
-        return (await counts(services)).counts
-
-    found = with_services(action, config=config, schema="apply")
-    if is_json():
-        show_json({"home": config.store.home, **found})
-    else:
-        click.echo(f"ready: {Path(config.store.home).resolve()} ({found['feeds']} feeds)")
+    def show() -> None:
+        click.echo(f"ready: {Path(home).resolve()} ({found['feeds']} feeds)")
         click.echo("next: feedmill add https://example.com/feed && feedmill sync")
+
+    return Answer({"home": home, **found}, show)

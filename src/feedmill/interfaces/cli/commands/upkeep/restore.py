@@ -7,15 +7,12 @@ from feedmill.engine.maintain.adopt_blobs import adopt_blobs, segments_to_adopt
 from feedmill.engine.poll.restore import RestoreResult, begin_restore, stored_fetches
 from feedmill.engine.poll.restore import restore as restore_all
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import progress, show_json
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.command import Answer, command
+from feedmill.interfaces.cli.output import progress
 
 
-@click.command()
-@json_option
-def restore() -> None:
+@command(schema="apply")
+async def restore(services: Services) -> Answer:
     """Fill an empty store from the raw documents: feeds, fetches and entries.
 
     For a home folder or a bucket whose database is lost. The documents are indexed and read again, oldest
@@ -28,21 +25,18 @@ def restore() -> None:
       feedmill restore
       feedmill --home new-home restore --json
     """
+    await begin_restore(services)
+    segments = len(await segments_to_adopt(services.blobs))
+    with progress(segments, "indexing segments") as step:
+        await adopt_blobs(services.store, services.blobs, services.clock, step=step)
+    with progress(segments, "reading notes") as step:
+        fetches, result = await stored_fetches(services, step=step)
+    with progress(len(fetches), "restoring fetches") as step:
+        done = await restore_all(fetches, result, services, step=step)
+    return Answer(done, lambda: _say(done))
 
-    async def action(services: Services) -> RestoreResult:
-        await begin_restore(services)
-        segments = len(await segments_to_adopt(services.blobs))
-        with progress(segments, "indexing segments") as step:
-            await adopt_blobs(services.store, services.blobs, services.clock, step=step)
-        with progress(segments, "reading notes") as step:
-            fetches, result = await stored_fetches(services, step=step)
-        with progress(len(fetches), "restoring fetches") as step:
-            return await restore_all(fetches, result, services, step=step)
 
-    done = with_services(action, schema="apply")
-    if is_json():
-        show_json(done)
-        return
+def _say(done: RestoreResult) -> None:
     click.echo(
         f"restored {done.feeds:,} feeds, {done.fetches:,} fetches and {done.entries:,} entries"
         + (f" ({done.already:,} fetches were there already)" if done.already else "")

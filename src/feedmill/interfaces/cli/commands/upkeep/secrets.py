@@ -4,10 +4,9 @@
 import click
 
 from feedmill.app.secrets import count_secrets, new_key, rewrite_secrets
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import format_count, show_json, show_result, show_table
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.command import Answer, command, print_answer
+from feedmill.interfaces.cli.output import format_count, show_table
 
 
 @click.group()
@@ -24,29 +23,23 @@ def secrets() -> None:
     """
 
 
-@secrets.command("key")
-@json_option
+@command("key", of=secrets)
 def key_command() -> None:
     """Print a new random key."""
     key = new_key()
-    show_result({"key": key}, key)
+    print_answer(Answer({"key": key}, key))
 
 
-@secrets.command("status")
-@json_option
-def status_command() -> None:
+@command("status", of=secrets)
+async def status_command(services: Services) -> Answer:
     """Count secrets by the key that encrypts them. Plain ones are counted, too."""
-
-    found = with_services(count_secrets)
-    if is_json():
-        show_json({"secrets": found})
-    else:
-        show_table(("key", "secrets"), [(name, f"{count:,}") for name, count in found.items()])
+    found = await count_secrets(services)
+    rows = [(name, f"{count:,}") for name, count in found.items()]
+    return Answer({"secrets": found}, lambda: show_table(("key", "secrets"), rows))
 
 
-@secrets.command("encrypt")
-@json_option
-def encrypt_command() -> None:
+@command("encrypt", of=secrets)
+async def encrypt_command(services: Services) -> Answer:
     """Encrypt all secrets with the first key. That is what is plain, and what an older key has encrypted.
 
     To change the key, put the new one in front of the old one, separated by a space or a line, restart feedmill, run this, and then remove
@@ -56,17 +49,16 @@ def encrypt_command() -> None:
     Examples:
       FEEDMILL_SECRET_KEY="NEW OLD" feedmill secrets encrypt
     """
-    _rewrite(encrypt=True)
+    return await _rewrite(services, encrypt=True)
 
 
-@secrets.command("decrypt")
-@json_option
-def decrypt_command() -> None:
+@command("decrypt", of=secrets)
+async def decrypt_command(services: Services) -> Answer:
     """Store all secrets unencrypted. Do it before you go back to an older version or remove the key."""
-    _rewrite(encrypt=False)
+    return await _rewrite(services, encrypt=False)
 
 
-def _rewrite(*, encrypt: bool) -> None:
-    written = with_services(lambda services: rewrite_secrets(services, encrypt=encrypt))
+async def _rewrite(services: Services, *, encrypt: bool) -> Answer:
+    written = await rewrite_secrets(services, encrypt=encrypt)
     done = "encrypted" if encrypt else "decrypted"
-    show_result({"rows": written}, f"{done} the secrets of {format_count(written, 'row')}")
+    return Answer({"rows": written}, f"{done} the secrets of {format_count(written, 'row')}")

@@ -1,7 +1,6 @@
 """`feedmill store`: transfer a SQLite store to PostgreSQL and compare the two."""
 # Tested in tests/integration/interfaces/cli/
 
-import sys
 from functools import partial
 
 import click
@@ -11,19 +10,14 @@ from feedmill.config import Config
 from feedmill.engine.deliver.rewound_log import tell_if_rewound
 from feedmill.engine.ports.events import NewestEvent
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async, with_services
+from feedmill.interfaces.cli.command import Answer, command
+from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.output import progress, shorten, show_table, style_text
 from feedmill.model.running.storage import ComparedTable, Transfer
 from feedmill.observe.masking import mask_secrets
 
-_batch_option = click.option(
-    "--batch-rows",
-    type=click.IntRange(min=1),
-    default=BATCH_ROWS,
-    show_default=True,
-    help="Rows per transaction.",
+_batch_option = option(
+    "--batch-rows", "Rows per transaction.", type=click.IntRange(min=1), default=BATCH_ROWS
 )
 
 
@@ -32,20 +26,21 @@ def store() -> None:
     """Transfer the store to another database."""
 
 
-@store.command("migrate", short_help="Copy a SQLite store into an empty PostgreSQL.")
+@command("migrate", of=store, short_help="Copy a SQLite store into an empty PostgreSQL.")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="[TO]", required=False)
-@click.option("--dry-run", is_flag=True, help="Show what would be copied; write nothing.")
-@click.option(
-    "--restart",
-    is_flag=True,
-    help="Discard what an interrupted transfer has copied, and start again.",
-)
+@flag("--dry-run", "Show what would be copied; write nothing.")
+@flag("--restart", "Discard what an interrupted transfer has copied, and start again.")
 @_batch_option
-@json_option
-def transfer_store_command(
-    source: str, target: str | None, batch_rows: int, *, dry_run: bool, restart: bool
-) -> None:
+async def transfer_store_command(
+    config: Config,
+    source: str,
+    target: str | None,
+    batch_rows: int,
+    *,
+    dry_run: bool,
+    restart: bool,
+) -> Answer:
     """Copy a SQLite store into an empty PostgreSQL and compare the two row by row.
 
     FROM is sqlite:PATH, the file or its home folder. TO is postgresql://…; default: the configured
@@ -58,36 +53,27 @@ def transfer_store_command(
       feedmill store migrate sqlite:feedmill-data postgresql://me@db/me
       feedmill store migrate sqlite:feedmill-data    # to DATABASE_URL
     """
-    config = config_of()
     url = _target(target, config)
-
-    async def action() -> Transfer:
-        return await transfer_store(
-            config,
-            source,
-            url,
-            partial(progress),
-            dry_run=dry_run,
-            restart=restart,
-            batch_rows=batch_rows,
-        )
-
-    done = run_async(action)
-    if is_json():
-        show_json(done)
-    elif dry_run:
-        _say_plan(done)
-    else:
-        _say_carried(done, url)
-    sys.exit(0 if done.is_same else 1)
+    done = await transfer_store(
+        config,
+        source,
+        url,
+        partial(progress),
+        dry_run=dry_run,
+        restart=restart,
+        batch_rows=batch_rows,
+    )
+    say = partial(_say_plan, done) if dry_run else partial(_say_carried, done, url)
+    return Answer(done, say, status=0 if done.is_same else 1)
 
 
-@store.command("verify", short_help="Compare a SQLite store with a PostgreSQL one.")
+@command("verify", of=store, short_help="Compare a SQLite store with a PostgreSQL one.")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="[TO]", required=False)
 @_batch_option
-@json_option
-def compare_stores_command(source: str, target: str | None, batch_rows: int) -> None:
+async def compare_stores_command(
+    config: Config, source: str, target: str | None, batch_rows: int
+) -> Answer:
     """Compare a SQLite store with a PostgreSQL one, row by row; nothing is written.
 
     They are equal right after a transfer, and differ once feedmill works on the new store.
@@ -96,19 +82,9 @@ def compare_stores_command(source: str, target: str | None, batch_rows: int) -> 
     Examples:
       feedmill store verify sqlite:feedmill-data postgresql://feedmill@db/feedmill
     """
-    config = config_of()
     url = _target(target, config)
-
-    async def action() -> Transfer:
-        bar = partial(progress)
-        return await compare_stores(config, source, url, bar, batch_rows=batch_rows)
-
-    found = run_async(action)
-    if is_json():
-        show_json(found)
-    else:
-        _say_compared(found)
-    sys.exit(0 if found.is_same else 1)
+    found = await compare_stores(config, source, url, partial(progress), batch_rows=batch_rows)
+    return Answer(found, lambda: _say_compared(found), status=0 if found.is_same else 1)
 
 
 def _target(target: str | None, config: Config) -> str:
@@ -153,17 +129,17 @@ def _say_carried(done: Transfer, url: str) -> None:
     )
 
 
-@store.command("mark-restored", short_help="Tell readers that the event log went back.")
-@click.option(
+@command("mark-restored", of=store, short_help="Tell readers that the event log went back.")
+@option(
     "--delivered",
+    "The highest event number that a reader may have, where it is known.",
     type=click.IntRange(min=0),
     default=0,
     metavar="SEQ",
-    help="The highest event number that a reader may have, where it is known.",
+    show_default=False,
 )
 @click.option("--told", "earlier", type=click.IntRange(min=0), default=0, hidden=True)
-@json_option
-def mark_restored(delivered: int, earlier: int) -> None:
+async def mark_restored(services: Services, delivered: int, earlier: int) -> Answer:
     """Append an event log.rewound, after a backup was restored or a standby promoted.
 
     Where the home folder is as before, feedmill notices by itself. Use this on a new machine, or when
@@ -175,17 +151,10 @@ def mark_restored(delivered: int, earlier: int) -> None:
       feedmill store mark-restored
       feedmill store mark-restored --delivered 120345
     """
-
-    async def action(services: Services) -> int:
-        known = max(delivered, earlier, await services.store.last_seq())
-        await tell_if_rewound(services.store, NewestEvent(seq=known + 1), services.clock.now())
-        return await services.store.last_seq()
-
-    seq = with_services(action)
-    if is_json():
-        show_json({"seq": seq})
-        return
-    click.echo(f"readers are told by event {seq} (log.rewound)")
+    known = max(delivered, earlier, await services.store.last_seq())
+    await tell_if_rewound(services.store, NewestEvent(seq=known + 1), services.clock.now())
+    seq = await services.store.last_seq()
+    return Answer({"seq": seq}, f"readers are told by event {seq} (log.rewound)")
 
 
 def _say_compared(found: Transfer) -> None:

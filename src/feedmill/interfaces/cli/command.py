@@ -1,0 +1,116 @@
+"""Commands as coroutines: they get their services, and their answer is printed as JSON or in words.
+
+@command()
+@click.argument("feed")
+async def pause(services: Services, feed: str) -> Answer:
+    ...
+    return Answer(shape, "paused")
+"""
+# Tested in tests/integration/interfaces/cli/
+
+import sys
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import Any, NamedTuple
+
+import click
+
+from feedmill.app.services import Schema
+from feedmill.config import Config
+from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.output import show_json
+from feedmill.interfaces.cli.run_command import config_of, run_async, with_services
+
+Printer = Callable[[], None]  # what prints an answer itself, such as `show_list` with its arguments
+
+
+class Answer(NamedTuple):
+    """A value for --json, the same in words or a function that prints them, and the exit code."""
+
+    value: object
+    words: str | Callable[[], object]
+    status: int = 0
+
+
+def command(
+    name: str | None = None,
+    of: click.Group | None = None,
+    *,
+    schema: Schema = "check",
+    **more: Any,  # noqa: ANN401  # of click.command
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command with --json. A coroutine gets `services` and `config` if it has parameters of these names."""
+
+    def make(function: Callable[..., Any]) -> click.Command:
+        _add_json_option(function)
+        adding: Callable[..., Any] = click.command if of is None else of.command
+        run = _running(function, schema) if iscoroutinefunction(function) else function
+        made: click.Command = adding(name, **more)(run)
+        return made
+
+    return make
+
+
+def answer_with(
+    action: Callable[[Services], Awaitable[Answer | Printer]],
+    *,
+    config: Config | None = None,
+    schema: Schema = "check",
+) -> None:
+    """Run an action with its services, print what it answers, and exit with its code."""
+    print_answer(with_services(action, config=config, schema=schema))
+
+
+def answer_with_secret(shape: dict[str, Any], words: str, secret: str) -> Answer:
+    """An answer with a secret, which stands alone on standard output: it is often piped to a file."""
+
+    def show() -> None:
+        click.echo(words, err=True)
+        click.echo(secret)
+
+    return Answer({**shape, "secret": secret}, show)
+
+
+def print_answer(answer: Answer | Printer) -> None:
+    """Print an answer, and exit when its code is not 0."""
+    if not isinstance(answer, Answer):
+        answer()
+        return
+    if is_json():
+        show_json(answer.value)
+    elif callable(answer.words):
+        answer.words()
+    elif answer.words:
+        click.echo(answer.words)
+    if answer.status:
+        sys.exit(answer.status)
+
+
+def _running(function: Callable[..., Awaitable[Any]], schema: Schema) -> Callable[..., None]:
+    code = function.__code__
+    wanted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @wraps(function)
+    def run(**given: Any) -> None:  # noqa: ANN401  # as click parsed them
+        config = config_of()
+        if "config" in wanted:
+            given["config"] = config
+        if "services" not in wanted:
+            print_answer(run_async(lambda: function(**given)))
+            return
+        answer_with(
+            lambda services: function(services=services, **given), config=config, schema=schema
+        )
+
+    return run
+
+
+def _add_json_option(function: Callable[..., Any]) -> None:
+    """Add --json, unless a list has it already; help lists it last."""
+    others = function.__dict__.pop("__click_params__", [])
+    if not any(one.name == "json" for one in others):
+        json_option(function)
+    function.__dict__.setdefault("__click_params__", []).extend(others)
