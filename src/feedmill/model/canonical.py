@@ -77,7 +77,6 @@ class Seen(Value):
     digest: str | None = None  # of the body
     signature: str | None = None  # of the feed, see canonicalise/signature.py
     self_urls: tuple[str, ...] = ()  # the Link header's, then the document's own, as declared
-    new_url: str | None = None  # itunes:new-feed-url
     is_temporary: bool = False  # some hop was no permanent redirect
     spent: bool = True  # False: refused before anything was sent
     reason: str = ""  # why it is no feed: a stable word

@@ -176,7 +176,6 @@ class HeldEntry(Value):
     body_sha256: str
     slice_offset: int | None = None  # where it stands in that body
     title: str | None = None
-    is_dropped: bool = False  # reviewed and not wanted
     screening: Screening | None = None  # candidate_id 0: it has none before it is exported
 
 

@@ -17,6 +17,7 @@ from feedmill.model.schedule import Hint, Hints, Outcome
 from feedmill.schedule.decide import decide_next_poll, learn_entries
 from feedmill.schedule.interval import initial_state
 
+USUAL_WINDOW = 20
 _DAY = 86_400.0
 
 
@@ -27,7 +28,7 @@ class Series(Value):
     times: tuple[float, ...]  # Unix seconds; those before `start` are in the first document
     start: float
     end: float
-    window: int  # entries in one document
+    window: int = USUAL_WINDOW  # entries in one document
     ttl_sec: int | None = None
     dates: tuple[float | None, ...] | None = None  # what the entries say, where it is not the truth
 

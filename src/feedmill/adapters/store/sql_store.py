@@ -63,14 +63,23 @@ _KEPT_ANSWERS: Final = 1_000  # of the reads that belong to every request
 Method: TypeAlias = Callable[Concatenate["SqlStore", P], Coroutine[Any, Any, T]]
 
 
-def read(query: Callable[P, Query[T]]) -> Method[P, T]:
-    """A method that runs a query of one statement."""
+def _run_by(runner: str) -> Callable[[Callable[P, Query[T]]], Method[P, T]]:
+    """What makes a method of a query, which this method of the store runs."""
 
-    @wraps(query)
-    async def method(self: "SqlStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._read(lambda: query(*args, **kwargs))
+    def bind(query: Callable[P, Query[T]]) -> Method[P, T]:
+        @wraps(query)
+        async def method(self: "SqlStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+            found: T = await getattr(self, runner)(lambda: query(*args, **kwargs))
+            return found
 
-    return method
+        return method
+
+    return bind
+
+
+read = _run_by("_read")  # a query of one statement
+look = _run_by("_look")  # several statements on one snapshot
+write = _run_by("_write")  # a transaction, which is committed when the query returns
 
 
 def kept(query: Callable[P, Query[T]]) -> Method[P, T]:
@@ -89,26 +98,6 @@ def kept(query: Callable[P, Query[T]]) -> Method[P, T]:
                 answers.clear()
             found = answers[key] = version, await ask(self, *args, **kwargs)
         return found[1]
-
-    return method
-
-
-def look(query: Callable[P, Query[T]]) -> Method[P, T]:
-    """A method that runs a query of several statements on one snapshot."""
-
-    @wraps(query)
-    async def method(self: "SqlStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._look(lambda: query(*args, **kwargs))
-
-    return method
-
-
-def write(query: Callable[P, Query[T]]) -> Method[P, T]:
-    """A method that runs a query in a transaction, which is committed when it returns."""
-
-    @wraps(query)
-    async def method(self: "SqlStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._write(lambda: query(*args, **kwargs))
 
     return method
 

@@ -113,7 +113,6 @@ class Prober:
             digest=await canonicalise.await_if_awaitable(self._hash(body)),
             signature=face.signature,
             self_urls=tuple(dict.fromkeys((*links, *own_link))),
-            new_url=parsed.new_feed_url if isinstance(parsed, ParsedFeed) else None,
             facts=facts_of(parsed) if isinstance(parsed, ParsedFeed) else None,
         )
         return ProbeResult(seen, response, verdict, parsed)

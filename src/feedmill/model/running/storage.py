@@ -58,7 +58,6 @@ class StoreIdentity(Value):
 
     id: str
     raw_place: str | None  # the raw store that is known to carry it
-    has_blobs: bool  # the index points at one body at least
 
 
 class RawNote(Value):

@@ -291,6 +291,7 @@ pace_of: Final = _PACE.value
 
 _EVENT: Final = RowCodec(Event, "seq id type feed_id entry_uid occurred_at data")
 event_of: Final = _EVENT.value
+_new_event_row: Final = RowCodec(NewEvent, "type feed_id entry_uid occurred_at data").writer()
 
 # A row of the raw store's index: where a body lies.
 _BLOB: Final = RowCodec(BlobRef, "sha256 segment offset length coding raw_length prefix_sha256")
@@ -305,12 +306,4 @@ def event_id(cause: str, number: int) -> str:
 
 def event_row(seq: int, event_id: str, event: NewEvent) -> Row:
     """A row of the outbox."""
-    return (
-        seq,
-        event_id,
-        event.type,
-        event.feed_id,
-        event.entry_uid,
-        micros(event.occurred_at),
-        json_text(event.data),
-    )
+    return (seq, event_id, *_new_event_row(event))

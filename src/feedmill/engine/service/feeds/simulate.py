@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Final
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.engine.run.pages import each_page
@@ -26,6 +26,7 @@ from feedmill.publish.figure_shapes import PolicyFigures, SimulatedFeed, Simulat
 from feedmill.schedule.arrivals import event_times
 from feedmill.schedule.decide import config_of, decide_again, own_schedule, settings_of
 from feedmill.schedule.simulation import (
+    USUAL_WINDOW,
     Series,
     Simulation,
     Summary,
@@ -40,22 +41,12 @@ _SHOWN: Final = 200
 _BEFORE: Final = timedelta(days=120)  # what is learnt from before the first poll
 _PAGE: Final = 1_000
 _MAX_ENTRIES: Final = 5_000
-_USUAL_WINDOW: Final = 20
 
 
 class SeriesFile(msgspec.Struct):
     """A file of publication times."""
 
-    series: list["SeriesRow"]
-
-
-class SeriesRow(msgspec.Struct):
-    id: str
-    times: list[float]
-    start: float
-    end: float
-    window: int = _USUAL_WINDOW
-    ttl_sec: int | None = None
+    series: list[Series]
 
 
 class SimulatedPast(Value):
@@ -124,24 +115,14 @@ async def simulate_store(
 def simulate_series(data: bytes, config: ScheduleConfig) -> SimulationResult:
     """A file of publication times under a policy; UsageError when it is not one."""
     try:
-        rows = msgspec.json.decode(data, type=SeriesFile).series
+        given = msgspec.json.decode(data, type=SeriesFile).series
     except msgspec.DecodeError as problem:
         message = (
             f"this is not a file of series: {problem}; expected"
             ' {"series": [{"id", "times", "start", "end", "window", "ttl_sec"}]}'
         )
         raise UsageError(message) from problem
-    series = [
-        Series(
-            id=row.id,
-            times=tuple(sorted(row.times)),
-            start=row.start,
-            end=row.end,
-            window=row.window,
-            ttl_sec=row.ttl_sec,
-        )
-        for row in rows
-    ]
+    series = [replace(one, times=tuple(sorted(one.times)), dates=None) for one in given]
     runs = [simulate(one, own_policy(one, config)) for one in series]
     shape = SimulationShape(
         feeds=len(series),
@@ -176,7 +157,7 @@ async def _simulate_feed(
         times=await services.store.arrival_times(feed.id, start - _BEFORE),
         start=start.timestamp(),
         end=until.timestamp(),
-        window=(arrivals.window if arrivals else 0) or _USUAL_WINDOW,
+        window=(arrivals.window if arrivals else 0) or USUAL_WINDOW,
         ttl_sec=ttl.value if ttl else None,
     )
     stored = await services.store.stored_arrivals(feed.id, _MAX_ENTRIES)

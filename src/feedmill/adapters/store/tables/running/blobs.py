@@ -209,13 +209,8 @@ def forget_unneeded_blobs(sha256s: Sequence[str]) -> Query[None]:
 
 def store_identity() -> Query[StoreIdentity | None]:
     """The id of this store; None before the first time that it was asked for."""
-    found = yield from sql.row(
-        "SELECT id, raw_place, EXISTS (SELECT 1 FROM blobs) FROM store_identity WHERE one = 1"
-    )
-    if found is None:
-        return None
-    store_id, raw_place, has_blobs = found
-    return StoreIdentity(id=store_id, raw_place=raw_place, has_blobs=bool(has_blobs))
+    statement = "SELECT id, raw_place FROM store_identity WHERE one = 1"
+    return sql.one_of(lambda found: StoreIdentity(id=found[0], raw_place=found[1]), statement)
 
 
 def save_identity(store_id: str) -> Query[None]:

@@ -11,14 +11,14 @@ in between; the number of statements does not depend on how many entries there a
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
-from feedmill.adapters.store.tables.codec import Row, digest, instant_or_none, json_text, strings
+from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables.contents.entry_codec import (
     KNOWN_COLUMNS,
     TOMBSTONE_COLUMNS,
@@ -31,22 +31,15 @@ from feedmill.adapters.store.tables.subscriptions.feeds import retag
 from feedmill.adapters.store.tables.subscriptions.push import leave_feed
 from feedmill.identify.hashes import item_hash
 from feedmill.identify.merge_feeds import adopted_keys, pair_twins
+from feedmill.model.base import Value
 from feedmill.model.entry import Entry
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Lane, MergeCounts
 from feedmill.model.identity import KnownEntry
 
-_SIDE_COLUMNS: Final = (
-    "feed_no, id, feed_key, tags, ignored_guids, ignored_links, confirmations,"
-    " coalesce(confirmed_at, 0)"
-)
-_ENTRY_COLUMNS: Final = "guid, link, canonical_link, title, summary, published"
 _LOCK_LANES: Final = (
     "SELECT lane_id FROM lanes WHERE lane_id IN (SELECT s.lane_id FROM feed_sched s"
     " JOIN feeds f ON f.feed_no = s.feed_no WHERE f.id IN ($1, $2)) ORDER BY lane_id FOR NO KEY UPDATE"
-)
-_SIDES: Final = (
-    f"SELECT {_SIDE_COLUMNS} FROM feeds WHERE id IN ($1, $2) ORDER BY feed_no @lock(FOR UPDATE)"
 )
 _FENCE: Final = (
     "UPDATE lanes SET epoch = epoch + 1 WHERE owner IS NOT NULL AND lane_id IN"
@@ -81,7 +74,7 @@ _COLLISIONS: Final = (
 )
 
 
-class Side(NamedTuple):
+class Side(Value):
     """One of the two feeds."""
 
     feed_no: int
@@ -91,7 +84,17 @@ class Side(NamedTuple):
     ignored_guids: tuple[str, ...]
     ignored_links: tuple[str, ...]
     confirmations: int
-    confirmed_at: int
+    confirmed_at: int | None
+
+
+_SIDE: Final = codec.RowCodec(
+    Side, "feed_no id feed_key tags ignored_guids ignored_links confirmations confirmed_at"
+)
+_SIDES: Final = (
+    f"SELECT {_SIDE.names()} FROM feeds WHERE id IN ($1, $2) ORDER BY feed_no @lock(FOR UPDATE)"
+)
+# What is stored of an entry, as far as it identifies it.
+_ENTRY: Final = codec.RowCodec(Entry, "guid link canonical_link title summary published")
 
 
 def merge_feeds(
@@ -109,13 +112,14 @@ def merge_feeds(
     does not fit any more.
     """
     yield from sql.lock(_LOCK_LANES, loser_id, winner_id)
-    found = yield from sql.rows(_SIDES, loser_id, winner_id)
-    sides = {side.id: side for side in map(_side_of, found)}
+    found = yield from sql.each_of(_SIDE.value, _SIDES, loser_id, winner_id)
+    sides = {side.id: side for side in found}
     loser, winner = sides.get(loser_id), sides.get(winner_id)
     if loser is None or winner is None or loser_id == winner_id:
         return None
     yield from sql.write(_FENCE, loser.feed_no, winner.feed_no, -1 if lane is None else lane.id)
-    yield from sql.write(_LEAVE_DOCUMENT, loser.confirmations, loser.confirmed_at, loser.feed_no)
+    confirmed = (loser.confirmations, loser.confirmed_at or 0)
+    yield from sql.write(_LEAVE_DOCUMENT, *confirmed, loser.feed_no)
     folded, moved = yield from _merge_entries(loser, winner, at)
     counts = MergeCounts(
         entries=moved,
@@ -143,9 +147,9 @@ def _merge_entries(loser: Side, winner: Side, at: datetime) -> Query[tuple[int, 
     )
     by_id = {one.entry_id: place_of(one) for one in (*theirs, *ours)}
     found = yield from sql.rows(
-        f"SELECT entry_id, {_ENTRY_COLUMNS} FROM entries WHERE feed_no = $1", loser.feed_no
+        f"SELECT entry_id, {_ENTRY.names()} FROM entries WHERE feed_no = $1", loser.feed_no
     )
-    entries = {one[0]: _entry_of(one[1:]) for one in found}
+    entries = {one[0]: _ENTRY.value(one[1:]) for one in found}
     for table in ("entries", "tombstones"):
         yield from sql.write(
             f"UPDATE {table} SET feed_no = $1 WHERE feed_no = $2", winner.feed_no, loser.feed_no
@@ -187,8 +191,10 @@ def _rename(
             hashes.append((item_hash(entry, one.guid, winner.feed_key), home))
     keys = yield from sql.storable(keys)
     # In one order: another transaction that registers these keys waits, and never in a circle.
-    yield from sql.write_many(_ADD_KEY, sorted(keys, key=lambda key: (digest(key[1]), key[0])))
-    yield from sql.write(_SET_HASHES, json_text(hashes))
+    yield from sql.write_many(
+        _ADD_KEY, sorted(keys, key=lambda key: (codec.digest(key[1]), key[0]))
+    )
+    yield from sql.write(_SET_HASHES, codec.json_text(hashes))
 
 
 def _move_fetches(loser: int, winner: int) -> Query[int]:
@@ -245,33 +251,6 @@ def _moments_after(instants: Sequence[int], taken: set[int]) -> list[int]:
         taken.add(at)
         found.append(at)
     return found
-
-
-def _side_of(row: Row) -> Side:
-    feed_no, feed_id, feed_key, tags, guids, links, confirmations, confirmed_at = row
-    return Side(
-        feed_no,
-        feed_id,
-        feed_key,
-        strings(tags),
-        strings(guids),
-        strings(links),
-        confirmations,
-        confirmed_at,
-    )
-
-
-def _entry_of(row: Row) -> Entry:
-    """What is stored of an entry, as far as it identifies it."""
-    guid, link, canonical_link, title, summary, published = row
-    return Entry(
-        guid=guid,
-        link=link,
-        canonical_link=canonical_link,
-        title=title,
-        summary=summary,
-        published=instant_or_none(published),
-    )
 
 
 def _counted(event: NewEvent, counts: MergeCounts) -> NewEvent:
