@@ -122,7 +122,7 @@ def test_metrics_for_scaling_are_served(tmp_path: Path, store_url: str | None) -
             )
             for line in (b"feedmill_due_lanes 0.0", b"feedmill_lanes_held 0.0"):
                 assert line in page.body
-            assert (await ask(port, "/readyz")).status == 200
+            await until_answer(port, "/readyz", lambda told: told.status == 200, "ready")
             assert await run.stop() == 0
 
     asyncio.run(story())
