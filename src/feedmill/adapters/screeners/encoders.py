@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 import msgspec
 import numpy as np
 
+from feedmill.adapters.screeners.token_ids import TokenReader
 from feedmill.config import ScreenConfig
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.errors import MissingExtraError, ScreenerError
@@ -25,7 +26,6 @@ from feedmill.model.fetch import FetchLimits, Post
 Matrix = np.ndarray[Any, np.dtype[np.float32]]
 
 _BATCH: Final = 16
-_MAX_TOKENS: Final = 256
 _ENDPOINT_BATCH: Final = 64
 _ANSWER_BYTES: Final = 32 * 1024 * 1024
 
@@ -48,7 +48,6 @@ class OnnxEncoder:
         self.id, self.languages = model_id, languages
         self._path, self._threads = path, threads or os.cpu_count() or 1
         self._session: Any = None
-        self._tokenizer: Any = None
 
     async def encode(self, passages: Sequence[str]) -> Matrix:
         """One row for each passage."""
@@ -77,13 +76,8 @@ class OnnxEncoder:
         if inputs[0].type == "tensor(string)":
             out: Matrix = self._session.run(None, {inputs[0].name: list(batch)})[0]
             return out
-        tokens = self._tokenizer.encode_batch(list(batch))
-        mask = np.array([one.attention_mask for one in tokens], dtype=np.int64)
-        given = {
-            "input_ids": np.array([one.ids for one in tokens], dtype=np.int64),
-            "attention_mask": mask,
-            "token_type_ids": np.zeros_like(mask),
-        }
+        ids, mask = self._tokens.encode(batch)
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
         names = {one.name for one in inputs}
         out = self._session.run(None, {name: given[name] for name in given if name in names})[0]
         if out.ndim == 2:
@@ -106,7 +100,7 @@ class OnnxEncoder:
             message = f"{self._path} cannot be loaded: {problem}"
             raise ScreenerError(message, reason="model-damaged") from problem
         if session.get_inputs()[0].type != "tensor(string)":
-            self._tokenizer = _tokenizer(self._path.with_name("tokenizer.json"))
+            self._tokens = TokenReader(self._path.with_name("tokenizer.json"))
         return session
 
 
@@ -198,18 +192,3 @@ def _runtime() -> tuple[Any, Any]:
 def _no_vectors(status: int | None, detail: str) -> ScreenerError:
     message = f"the embeddings endpoint gave no vectors (status {status}: {detail[:200]})"
     return ScreenerError(message, reason="embeddings-unavailable")
-
-
-def _tokenizer(path: Path) -> Any:  # noqa: ANN401  # tokenizers has no types
-    try:
-        tokenizers: Any = import_module("tokenizers")  # only for models that read tokens
-    except ImportError as problem:
-        message = "this model reads tokens: install the package tokenizers"
-        raise ScreenerError(message, reason="missing-extra") from problem
-    if not path.is_file():
-        message = f"this model reads tokens: {path} is missing"
-        raise ScreenerError(message, reason="model-missing")
-    made = tokenizers.Tokenizer.from_file(str(path))
-    made.enable_truncation(_MAX_TOKENS)
-    made.enable_padding()
-    return made

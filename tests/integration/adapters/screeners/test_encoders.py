@@ -174,6 +174,108 @@ def test_a_model_that_gives_no_sentence_vectors_is_an_error(tmp_path: Path) -> N
     assert caught.value.reason == "model-damaged"
 
 
+# A model of one node (Gather): it reads tokens and answers with one of eight vectors for each.
+TOKEN_ENCODER = bytes.fromhex(
+    "080912003aa9010a1b0a01650a09696e7075745f69647312036f757422064761746865721201742a4b0808080210014201654a40"
+    "0000000000000000000000000000803f000000000000000000000000000000000000803f000000000000003f000000000000003f"
+    "00000000000000000000803f5a1d0a09696e7075745f69647312100a0e0807120a0a031201620a0312016e621b0a036f75741214"
+    "0a120801120e0a031201620a0312016e0a02080242040a001011"
+)
+WORD_PIECE = {
+    "added_tokens": [{"id": 0, "content": "[PAD]"}],
+    "normalizer": {"type": "BertNormalizer", "lowercase": True, "strip_accents": None},
+    "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", 2], "sep": ["[SEP]", 3]},
+    "model": {
+        "type": "WordPiece",
+        "vocab": {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "bees": 4, "hon": 5, "##ey": 6, "蜂": 7},
+    },
+}  # fmt: skip
+UNIGRAM = {
+    "version": "1.0",
+    "added_tokens": [
+        {"id": at, "content": name, "single_word": False, "lstrip": False, "rstrip": False,
+         "normalized": False, "special": True}
+        for at, name in enumerate(("<s>", "<pad>", "</s>", "<unk>"))
+    ],
+    "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True},
+    "post_processor": {
+        "type": "TemplateProcessing",
+        "single": [
+            {"SpecialToken": {"id": "<s>", "type_id": 0}},
+            {"Sequence": {"id": "A", "type_id": 0}},
+            {"SpecialToken": {"id": "</s>", "type_id": 0}},
+        ],
+        "special_tokens": {"<s>": {"ids": [0]}, "</s>": {"ids": [2]}},
+    },
+    "model": {
+        "type": "Unigram",
+        "unk_id": 3,
+        "vocab": [["<s>", 0.0], ["<pad>", 0.0], ["</s>", 0.0], ["<unk>", 0.0],
+                  ["▁bees", -2.0], ["▁hon", -3.0], ["ey", -3.0], ["▁", -5.0]],
+    },
+}  # fmt: skip
+UNIGRAM_CONFIG = {
+    "tokenizer_class": "XLMRobertaTokenizer",
+    **{f"{name}_token": f"<{name}>" for name in ("unk", "pad")},
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "cls_token": "<s>",
+    "sep_token": "</s>",
+}
+
+
+def token_model(folder: Path, tokenizer: object, config: object = None) -> Path:
+    path = folder / "model.onnx"
+    path.write_bytes(TOKEN_ENCODER)
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), "utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    return path
+
+
+def test_a_model_that_reads_tokens_gives_the_mean_of_its_tokens_whatever_stands_beside_it(
+    tmp_path: Path,
+) -> None:
+    path = token_model(tmp_path, WORD_PIECE)
+    texts = ["Béés!", "honey", "蜂蜂", "bees unheard", "x" * 101, ""]
+
+    found = asyncio.run(OnnxEncoder("x", path, frozenset(), 1).encode(texts))
+
+    third, quarter = 1 / 3, 1 / 4  # [CLS] and [SEP] are counted
+    wanted = [(quarter, quarter), (quarter, 0), (0, 0.5), (quarter, quarter), (0, third), (0, 0)]
+    assert found.tolist() == [pytest.approx(row) for row in wanted]
+
+
+def test_a_tokenizer_of_another_kind_is_read_as_well(tmp_path: Path) -> None:
+    path = token_model(tmp_path, UNIGRAM, UNIGRAM_CONFIG)
+
+    found = asyncio.run(OnnxEncoder("x", path, frozenset(), 1).encode(["bees", "bees honey"]))
+
+    # <s> has the vector 0, bees 1, hon and ey a half each; </s> has 0.
+    assert found[:, 0].tolist() == pytest.approx([1 / 3, 2 / 5])
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "reason"),
+    [
+        (None, "model-missing"),
+        ([], "model-damaged"),
+        ({"model": {"type": "WordPiece", "vocab": {}}}, "model-damaged"),
+        ({"model": {"type": "Unheard"}}, "model-damaged"),
+    ],
+)
+def test_a_model_that_reads_tokens_without_its_tokenizer_says_so(
+    tmp_path: Path, tokenizer: object, reason: str
+) -> None:
+    path = token_model(tmp_path, tokenizer)
+    if tokenizer is None:
+        (tmp_path / "tokenizer.json").unlink()
+
+    with pytest.raises(ScreenerError, match=r"tokenizer\.json") as caught:
+        asyncio.run(OnnxEncoder("x", path, frozenset(), 1).encode(["a"]))
+
+    assert caught.value.reason == reason
+
+
 @pytest.fixture
 def file_server(models: Path) -> Iterator[str]:
     """The real model by HTTP on loopback: whole, cut off, and not there."""
