@@ -25,6 +25,7 @@ from feedmill.parse.input import sniff
 from feedmill.parse.input.encoding import Decoded, decode
 from feedmill.parse.input.sniff import DocumentKind, holds_feed
 from feedmill.parse.xml.feed import parse_markup
+from feedmill.parse.xml.source import decode_unknown, scan_known
 
 _DEFAULTS: Final = ParseLimits()
 _NOTHING: Final[frozenset[str]] = frozenset()
@@ -54,7 +55,10 @@ def parse_document(
     refusal = _refuse_oversized(body, kind, limits)
     if refusal is not None:
         return refusal
-    decoded = decode(body, document.content_type, limits)
+    scan = scan_known(body, limits.max_items, known) if kind == "markup" else None
+    decoded = decode_unknown(document, scan, limits) if scan is not None else None
+    if decoded is None:
+        decoded = decode(body, document.content_type, limits)
     if (
         decoded.utf8 is not body
         and (refusal := _refuse_oversized(decoded.utf8, kind, limits)) is not None
@@ -66,7 +70,7 @@ def parse_document(
         return sniff.classify_page(decoded.utf8[:200_000].decode("utf-8", "replace"))
     if kind == "text":
         return Unreadable(reason="not-a-feed", detail="plain text without any markup")
-    return parse_markup(document, decoded, limits, known)
+    return parse_markup(document, decoded, limits, known, scan if decoded.utf8 is body else None)
 
 
 def _parse_json(

@@ -77,6 +77,46 @@ def test_when_everything_is_known_the_feeds_own_fields_are_still_read() -> None:
     assert head(feed) == head(read(body))
 
 
+@pytest.mark.parametrize(
+    ("declared", "new", "title"),
+    [
+        pytest.param(b"utf-8", "né".encode(), "né", id="UTF-8"),
+        pytest.param(b"utf-8", b"plain", "plain", id="only known entries are not ASCII"),
+        pytest.param(b"utf-8", b"n\xe9 ", "né", id="a stray byte"),
+        pytest.param(b"utf-8", "n\xc3\xa9".encode(), "né", id="encoded twice"),
+        pytest.param(b"iso-8859-1", "né".encode(), "né", id="UTF-8 under another label"),
+    ],
+)
+def test_the_encoding_is_judged_as_if_nothing_were_known(
+    declared: bytes, new: bytes, title: str
+) -> None:
+    start = b'<?xml version="1.0" encoding="%s"?>' % declared
+    known = marks(read(start + rss(item("déjà"), item("vu"))))
+    body = start + rss(item("new"), item("déjà"), item("vu")).replace(b"tnew", new)
+
+    feed = read(body, known)
+
+    whole = read(body)
+    text = feed.entries[0].title
+    assert text is not None
+    assert text.value == title
+    assert (feed.encoding, feed.encoding_source, feed.entries[0], feed.repairs) == (
+        whole.encoding,
+        whole.encoding_source,
+        whole.entries[0],
+        whole.repairs,
+    )
+
+
+def test_a_document_without_an_element_is_no_feed_whatever_is_known() -> None:
+    known = marks(read(rss(item(1))))
+    body = '<?xml version="1.0" encoding="utf-8"?><!-- é '.encode()
+
+    read_again = parse_document(RawDocument(body=body, url=URL), known=known)
+
+    assert read_again == parse_document(RawDocument(body=body, url=URL))
+
+
 def test_a_changed_entry_is_new() -> None:
     known = marks(read(rss(item(1), item(2))))
 

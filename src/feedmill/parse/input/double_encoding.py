@@ -9,7 +9,7 @@ aggregated feed come from different programs.
 """
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 _HOLES: Final = (0x81, 0x8D, 0x8F, 0x90, 0x9D)  # bytes that windows-1252 gives no character
@@ -32,12 +32,18 @@ _SUSPICIOUS: Final = re.compile(
 )
 _ENTRY_START: Final = re.compile(rb"<(?:\w+:)?(?:item|entry)[\s>]")
 _MAX_ROUNDS: Final = 3
+_MAX_RUNS: Final = 100  # that are looked at one by one
+_NEAR_BYTES: Final = 2_000
+_HIGH_BYTES: Final = bytes(range(0x80, 0x100))
 
 
 def undo_double_encoding(utf8: bytes) -> tuple[bytes, int]:
     """The text with every certain stretch decoded once more, and how many stretches there were."""
     first = utf8.find(b"\xc3")  # many times as quick as the pattern, and mostly there is none
-    if first < 0 or not any(map(_is_decodable, _SUSPICIOUS.finditer(utf8, first))):
+    if first < 0:
+        return utf8, 0
+    runs = _SUSPICIOUS.finditer(utf8, first)
+    if not any(map(_may_be_undone, islice(runs, _MAX_RUNS))) and next(runs, None) is None:
         return utf8, 0
     starts = [found.start() for found in _ENTRY_START.finditer(utf8)]
     stretches = [utf8[start:end] for start, end in pairwise([0, *starts, len(utf8)])]
@@ -46,12 +52,17 @@ def undo_double_encoding(utf8: bytes) -> tuple[bytes, int]:
     return (b"".join(undone), count) if count else (utf8, 0)
 
 
-def _is_decodable(found: re.Match[bytes]) -> bool:
-    """False for the end of a run that no stretch around it can be decoded with, such as `à »`."""
+def _may_be_undone(found: re.Match[bytes]) -> bool:
+    """False where this run, or one soon after it in its entry, cannot be decoded once more: `é »`."""
+    near = found.string[found.start() : found.end() + _NEAR_BYTES]
+    entry = _ENTRY_START.search(near)
+    # A run at the end may go on behind it.
+    near = near[: entry.start()] if entry else near.rstrip(_HIGH_BYTES)
     try:
-        return bool(_BEYOND_ASCII.sub(_decoded_run, found[0].decode()))
+        _BEYOND_ASCII.sub(_decoded_run, near.decode())
     except (KeyError, UnicodeDecodeError):
         return False
+    return True
 
 
 def _undone(utf8: bytes) -> bytes:

@@ -27,6 +27,7 @@ from feedmill.parse.input.encoding import Decoded
 from feedmill.parse.xml import handlers
 from feedmill.parse.xml.elements import ElementScope
 from feedmill.parse.xml.salvage import Salvaged, read_root_without_entries, read_slices
+from feedmill.parse.xml.slices import Scan
 from feedmill.parse.xml.source import MarkupSource, prepare_source, realign_spans
 from feedmill.parse.xml.tree import Tree, read_tree
 
@@ -62,10 +63,14 @@ class _Reading(Value):
 
 
 def parse_markup(
-    document: RawDocument, decoded: Decoded, limits: ParseLimits, known: KnownSlices
+    document: RawDocument,
+    decoded: Decoded,
+    limits: ParseLimits,
+    known: KnownSlices,
+    scan: Scan | None = None,
 ) -> ParsedFeed | Unreadable:
-    """Read an XML feed, well-formed or not."""
-    source = prepare_source(document, decoded, limits.max_items, known)
+    """Read an XML feed, well-formed or not; `scan` is given when its bytes were scanned already."""
+    source = prepare_source(document, decoded, limits.max_items, known, scan)
     if source is None:
         return Unreadable(reason="malformed", detail="markup without an element")
     job = _Job(document=document, decoded=decoded, limits=limits, known=known)

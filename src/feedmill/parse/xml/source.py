@@ -1,22 +1,25 @@
 """Prepares a markup document for parsing: where it begins, and where its entries stand."""
 # Tested in tests/unit/parse/xml/test_tree.py
 
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
 from lxml import etree
 from msgspec.structs import replace
 
+from feedmill.config import ParseLimits
 from feedmill.model.base import Value
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import KnownSlices, Repair, Slice
-from feedmill.parse.input.encoding import Decoded
+from feedmill.parse.input.encoding import Decoded, decode
 from feedmill.parse.input.offsets import Spans
 from feedmill.parse.input.sniff import find_feed_start
 from feedmill.parse.xml import slices
 from feedmill.parse.xml.prolog import without_doctype
 
 _NONE: Final[tuple[Slice, ...]] = ()
+_DECLARED_IN: Final = 100  # bytes in which a declaration names the encoding
 
 
 class MarkupSource(Value):
@@ -53,18 +56,39 @@ class MarkupSource(Value):
     def text_with(self, numbers: list[int]) -> bytes:
         """The document with only some of its entries."""
         kept = frozenset(numbers)
-        pieces: list[bytes] = []
-        position = self.start
-        for number, (start, end) in enumerate(self.spans):
-            if number not in kept:
-                pieces.append(self.utf8[position:start])
-                position = end
-        pieces.append(self.utf8[position:])
-        return b"".join(pieces)
+        others = [span for number, span in enumerate(self.spans) if number not in kept]
+        return _without(self.utf8, self.start, others)
+
+
+def scan_known(body: bytes, max_items: int, known: KnownSlices) -> slices.Scan | None:
+    """Find the entries before the document is decoded; None where that saves nothing."""
+    worth_it = isinstance(known, Mapping) and known and not body.isascii()
+    if not worth_it or b"utf-8" not in body[:_DECLARED_IN].lower():
+        return None
+    root = find_feed_start(body)[1].root
+    return slices.scan_entries(body, root, max_items, known) if root >= 0 else None
+
+
+def decode_unknown(document: RawDocument, scan: slices.Scan, limits: ParseLimits) -> Decoded | None:
+    """The document, decoded as what is not known of it reads; None unless that is plain UTF-8.
+
+    The bytes of known entries are those that were hashed: UTF-8 in which nothing is left to undo.
+    """
+    if not scan.marks:
+        return None
+    known = [span for span in scan.spans if span[0] in scan.marks]
+    rest = _without(document.body, 0, known)
+    decoded = decode(rest, document.content_type, limits)
+    plain = decoded.utf8 is rest and decoded.encoding == "utf-8"
+    return replace(decoded, utf8=document.body) if plain else None
 
 
 def prepare_source(
-    document: RawDocument, decoded: Decoded, max_items: int, known: KnownSlices
+    document: RawDocument,
+    decoded: Decoded,
+    max_items: int,
+    known: KnownSlices,
+    scan: slices.Scan | None = None,
 ) -> MarkupSource | None:
     """Find the root and the entries; None when there is no element at all."""
     start, prolog = find_feed_start(decoded.utf8)
@@ -78,9 +102,10 @@ def prepare_source(
     if prolog.doctypes:
         repairs.append(Repair(code="doctype-ignored"))
     utf8 = without_doctype(decoded.utf8, prolog)
-    # In another encoding the lengths of the raw body mean nothing here.
-    hints = known if decoded.encoding == "utf-8" else frozenset[str]()
-    scan = slices.scan_entries(utf8, prolog.root, max_items, hints)
+    if scan is None:
+        # In another encoding the lengths of the raw body mean nothing here.
+        hints = known if decoded.encoding == "utf-8" else frozenset[str]()
+        scan = slices.scan_entries(utf8, prolog.root, max_items, hints)
     marks = _marks(utf8, prolog.root, scan)
     return MarkupSource(
         utf8=utf8,
@@ -115,6 +140,16 @@ def realign_spans(
         places=slices.raw_slices(spans, marks, decoded, document.body),
         marks=marks,
     )
+
+
+def _without(utf8: bytes, start: int, spans: Iterable[tuple[int, int]]) -> bytes:
+    """The bytes from a place on, without these spans."""
+    pieces: list[bytes] = []
+    for first, end in spans:
+        pieces.append(utf8[start:first])
+        start = end
+    pieces.append(utf8[start:])
+    return b"".join(pieces)
 
 
 def _begins_with(utf8: bytes, span: tuple[int, int], element: etree._Element) -> bool:
