@@ -70,9 +70,10 @@ SELECT lane_id, CASE WHEN owner IS NOT NULL THEN epoch END FROM lanes
                     WHERE f.id = ANY($2::text[]))
  ORDER BY lane_id FOR NO KEY UPDATE"""
 _HOLD_FEEDS: Final = """
-SELECT id, feed_no, confirmations, coalesce(confirmed_at, 0),
-       request_block, response_block, request_headers, response_headers
-  FROM feeds WHERE id = ANY($1::text[]) ORDER BY feed_no FOR NO KEY UPDATE"""
+SELECT f.id, f.feed_no, f.confirmations, coalesce(f.confirmed_at, 0), f.request_block, f.response_block,
+       (SELECT block FROM header_blocks WHERE block_id = f.request_block),
+       (SELECT block FROM header_blocks WHERE block_id = f.response_block)
+  FROM feeds f WHERE f.id = ANY($1::text[]) ORDER BY f.feed_no FOR NO KEY UPDATE OF f"""
 _CARRIED: Final = (*STATE_COLUMNS, "confirmations", "confirmed_at")
 _UPDATE_FEED: Final = (
     f"UPDATE feeds f SET {', '.join(f'{name} = n.{name}' for name in _CARRIED)}"
@@ -131,7 +132,7 @@ _KEEP_RUNS: Final = (
     f"INSERT INTO fetches ({', '.join(_RUN_COLUMNS)}) SELECT * FROM {unnest_rows(_RUN_COLUMNS)}"
     " ON CONFLICT (feed_no, scheduled_at) DO NOTHING RETURNING feed_no"
 )
-_BLOCK_COLUMNS: Final = ("request_block", "request_headers", "response_block", "response_headers")
+_BLOCK_COLUMNS: Final = ("request_block", "response_block")
 _KEEP_LAST_BLOCKS: Final = (
     f"UPDATE feeds f SET {', '.join(f'{name} = n.{name}' for name in _BLOCK_COLUMNS)}"
     f" FROM {unnest_rows(('feed_no', *_BLOCK_COLUMNS))} WHERE f.feed_no = n.feed_no"
@@ -280,9 +281,7 @@ def _run_row(writing: Writing, asked: str | None, answered: str | None) -> Row:
 
 
 def _block_row(writing: Writing) -> Row:
-    blocks = writing.blocks
-    pairs = (blocks.request_id, blocks.request, blocks.response_id, blocks.response)
-    return (writing.feed_no, *pairs)
+    return (writing.feed_no, writing.blocks.request_id, writing.blocks.response_id)
 
 
 async def _write(

@@ -33,15 +33,16 @@ from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
 from feedmill.fetch.figures import poll_values
 from feedmill.model.feed import FetchRecord
-from feedmill.model.fetch import Headers
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.schedule import Decision
 
 _LOOK: Final = """
 SELECT f.feed_no, f.confirmations, coalesce(f.confirmed_at, 0),
-       f.request_block, f.response_block, f.request_headers, f.response_headers,
        (SELECT epoch FROM lanes WHERE lane_id = ?),
        EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = f.feed_no AND x.scheduled_at = ?),
+       f.request_block, f.response_block,
+       (SELECT block FROM header_blocks WHERE block_id = f.request_block),
+       (SELECT block FROM header_blocks WHERE block_id = f.response_block),
        f.arrivals_block, (SELECT block FROM header_blocks WHERE block_id = f.arrivals_block)
   FROM feeds f WHERE f.id = ?"""
 _INSERT_FETCH: Final = (
@@ -69,7 +70,6 @@ _BEGIN_DAY: Final = (
     f" {', '.join(f'today_{name} = ?' for name in figures.COLUMNS)}, today = ? WHERE feed_no = ?"
 )
 _COUNT_FAILURE: Final = figures.count_failures("VALUES (?, ?, ?, ?, ?)")
-_SET_ARRIVALS_BLOCK: Final = "UPDATE feeds SET arrivals_block = ? WHERE feed_no = ?"
 _FENCED: Final = Committed(fenced=True)
 _DUPLICATE: Final = Committed(duplicate=True)
 _WRITTEN: Final = Committed()
@@ -91,9 +91,9 @@ def commit(
     found = connection.execute(
         _LOOK, (None if lane is None else lane.id, micros(fetch.scheduled_at), refresh.feed.id)
     ).fetchone()
-    if found is None or (lane is not None and found[7] != lane.epoch):
+    if found is None or (lane is not None and found[3] != lane.epoch):
         return _FENCED
-    if found[8]:
+    if found[4]:
         return _DUPLICATE
     if refresh.job is not None and not queries.run(
         connection, advance_job(refresh.job, fetch.fetched_at)
@@ -118,9 +118,8 @@ def _write(
     *,
     searchable: bool,
 ) -> Committed:
-    feed_no, confirmations, confirmed_at, request_id, response_id, request, response = found[:7]
-    feed, fetch = refresh.feed, refresh.fetch
-    blocks = fetches.Blocks(request_id, response_id, request, response, *found[9:])
+    feed_no, confirmations, confirmed_at = found[:3]
+    feed, fetch, blocks = refresh.feed, refresh.fetch, fetches.Blocks(*found[5:])
     _insert_fetch(connection, feed_no, fetch, refresh.decision, blocks)
     document = pending_document(refresh, feed_no, confirmations, confirmed_at)
     if refresh.changes is not None:
@@ -188,13 +187,12 @@ def _insert_fetch(
         fetches.difference(blocks.response, response),
     )
     if asked is None:
-        blocks.request_id = _keep_headers(connection, feed_no, "request", request)
+        blocks.request_id = _keep_block(connection, feed_no, "request", json_text(request))
     if answered is None:
-        blocks.response_id = _keep_headers(connection, feed_no, "response", response)
+        blocks.response_id = _keep_block(connection, feed_no, "response", json_text(response))
     arrivals = arrivals_text(decision)
     if arrivals is not None and arrivals != blocks.arrivals:
-        blocks.arrivals_id = _keep_block(connection, feed_no, arrivals)
-        connection.execute(_SET_ARRIVALS_BLOCK, (blocks.arrivals_id, feed_no))
+        blocks.arrivals_id = _keep_block(connection, feed_no, "arrivals", arrivals)
     connection.execute(
         _INSERT_FETCH,
         (
@@ -208,21 +206,11 @@ def _insert_fetch(
     )
 
 
-def _keep_block(connection: sqlite3.Connection, feed_no: int, text: str) -> int:
-    statement = "INSERT INTO header_blocks (feed_no, block) VALUES (?, ?)"
-    return connection.execute(statement, (feed_no, text)).lastrowid or 0
-
-
-def _keep_headers(
-    connection: sqlite3.Connection, feed_no: int, which: str, headers: Headers
-) -> int:
+def _keep_block(connection: sqlite3.Connection, feed_no: int, which: str, text: str) -> int:
     """Write a block and let the feed's next fetches be compared with it."""
-    text = json_text(headers)
-    block_id = _keep_block(connection, feed_no, text)
-    connection.execute(
-        f"UPDATE feeds SET {which}_block = ?, {which}_headers = ? WHERE feed_no = ?",
-        (block_id, text, feed_no),
-    )
+    statement = "INSERT INTO header_blocks (feed_no, block) VALUES (?, ?)"
+    block_id = connection.execute(statement, (feed_no, text)).lastrowid or 0
+    connection.execute(f"UPDATE feeds SET {which}_block = ? WHERE feed_no = ?", (block_id, feed_no))
     return block_id
 
 

@@ -51,7 +51,7 @@ TABLES: Final = (
         number="feed_no",
         json=(
             "tags", "overrides", "vary", "hints", "hubs", "ignored_guids", "ignored_links", "move",
-            "request_headers", "response_headers", "arrivals", "errors", "quota", "volatile_fields",
+            "arrivals", "errors", "quota", "volatile_fields",
         ),
     ),
     Table(name="arrival_times", key=("feed_no", "month")),
