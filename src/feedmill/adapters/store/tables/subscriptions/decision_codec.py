@@ -1,8 +1,9 @@
 """A decision as compact JSON and back: every poll has one, so names and defaults are left out.
 
 [now, state, outcome, hints or null, state after, delay, next poll, reason, steps, settings, arrivals,
-whole documents, late, error budgets before and after]; what comes behind the steps is missing in decisions of earlier versions. SQLite keeps
-the arrivals beside it, once as long as they stay the same (`header_blocks`).
+whole documents, late, error budgets before and after]; what comes behind the steps is missing in decisions of earlier versions. The
+state after is its interval alone where the rest stayed the same, as it does for a 304. SQLite keeps the arrivals beside it, once as
+long as they stay the same (`header_blocks`).
 """
 # Tested in tests/contracts/store/
 
@@ -24,7 +25,7 @@ class _Compact(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     before: _State
     outcome: tuple[Any, int | None, int, float | None, str]
     hints: schedule.Hints | None
-    after: _State
+    after: tuple[Any, ...]  # a state, or its interval alone: the rest is that of before
     delay_sec: float
     next_poll_at: int
     reason: schedule.DecisionReason
@@ -51,9 +52,10 @@ def arrivals_text(decision: schedule.Decision | None) -> str | None:
 def decision_text(decision: schedule.Decision, *, with_arrivals: bool = True) -> str:
     """Everything about the decision but the feed, whose row it stands in, and the arrivals of a block."""
     inputs, outcome = decision.inputs, decision.inputs.outcome
+    before, after = _state_row(inputs.state), _state_row(decision.state)
     compact = _Compact(
         micros(inputs.now),
-        _state_row(inputs.state),
+        before,
         (
             outcome.kind,
             outcome.http_status,
@@ -62,7 +64,7 @@ def decision_text(decision: schedule.Decision, *, with_arrivals: bool = True) ->
             outcome.reason,
         ),
         None if inputs.hints == _NO_HINTS else inputs.hints,
-        _state_row(decision.state),
+        after[:1] if after[1:] == before[1:] else after,
         decision.delay_sec,
         micros(decision.next_poll_at),
         decision.reason,
@@ -97,7 +99,11 @@ def decision_of(feed_id: str, text: str, arrivals: str | None = None) -> schedul
             whole_documents=one.whole_documents,
             late_sec=one.late_sec,
         ),
-        state=_state_of(one.after, known, one.errors[1] if one.errors else None),
+        state=_state_of(
+            (*one.after, *one.before[len(one.after) :]),
+            known,
+            one.errors[1] if one.errors else None,
+        ),
         delay_sec=one.delay_sec,
         next_poll_at=instant(one.next_poll_at),
         reason=one.reason,
@@ -129,7 +135,7 @@ def _errors_of(
 
 
 def _state_of(
-    row: _State, arrivals: schedule.Arrivals | None, errors: schedule.ErrorBudget | None
+    row: tuple[Any, ...], arrivals: schedule.Arrivals | None, errors: schedule.ErrorBudget | None
 ) -> schedule.ScheduleState:
     interval_sec, failures, health, gone_seen_at, cadence = row
     return schedule.ScheduleState(
