@@ -54,10 +54,10 @@ async def _open(options: dict[str, Any]) -> PostgresStore | SqliteStore:
 
 
 class Unmarked(ClaimPlanner):
-    """Begins to look at the beginning of each shard, always."""
+    """Begins to look at the beginning, always."""
 
-    def _from(self, shards: Sequence[int], *, is_sweep: bool = False) -> ShardSearch:
-        return ShardSearch(shards, [0] * len(shards), is_sweep)
+    def _from(self, shards: Sequence[int], low: int = 0, *, is_sweep: bool = False) -> ShardSearch:  # noqa: ARG002  # of the base
+        return ShardSearch(shards, 0, is_sweep)
 
 
 class Claiming:

@@ -21,7 +21,7 @@ microseconds. A word with an `@` stands for what they spell differently; each ru
     @contains(tags, $1)         whether a JSON list of texts contains one
     @has_author(authors, $1)    whether a JSON list of authors has one of this name or e-mail address
     @earlier_refs(e)            where earlier states of an entry stand: at most 19 lists, the newest first
-    @lane_host(l)               the host of a lane
+    @of_host(l, $1)             true for a lane of this host
     @database_bytes             the size of the database
     @numbered_events            the table of events that have a sequence number
     @holds(terms, $1)           whether a term stands among the tokens of a row

@@ -4,11 +4,11 @@ All of it is a preference. Who holds a lane is decided by its row, so a list of 
 date, or a mark that is wrong, costs time and never a host its peace.
 
 Own shards: the live workers share the shards by rendezvous hashing, so that they do not all reach for
-the same rows. When a worker's own do not fill its places it takes from all others at once.
+the same rows. When a worker's own do not fill its places it takes from all others at once. The oldest come first.
 
-Marks: a row that was claimed leaves a dead entry at the head of its index, and one long transaction
-(a dump, a report) keeps all of them there. So each shard has a mark below which nothing is due any
-more. Another process may have put a lane below it: now and then the looking begins at the beginning.
+Marks: a row that was claimed leaves a dead entry at the head of the index, and one long transaction
+(a dump, a report) keeps all of them there. So the own shards have a mark below which nothing is due any
+more, and all others one. Another process may have put a lane below it: now and then the looking begins at the beginning.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from feedmill.adapters.store.tables.lanes import SHARDS, shard_of
+from feedmill.adapters.store.tables.lanes import SHARDS
 from feedmill.model.base import Value
-from feedmill.model.feed import Claim
 
 SWEEP_CLAIMS: Final = 200
 SWEEP_MICROS: Final = 5_000_000
 SLACK_MICROS: Final = 10_000_000  # lanes are made due a little in the past all the time
 
+_ALL: Final = tuple(range(SHARDS))
 SPLIT: Final = "#"  # between a big host and the number of its lane
 
 
@@ -35,10 +35,10 @@ class LaneSettings(Value):
 
 
 class ShardSearch(NamedTuple):
-    """Shards to look for due lanes in, each from its mark on."""
+    """Shards to look for due lanes in, from a mark on."""
 
     shards: Sequence[int]
-    lows: Sequence[int]
+    low: int
     is_sweep: bool = False
 
 
@@ -46,10 +46,8 @@ class ClaimPlanner:
     """Preferences of one process; correctness never depends on them."""
 
     def __init__(self) -> None:
-        self._own: frozenset[int] = frozenset(range(SHARDS))
         self._live: tuple[str, ...] = ()
-        self._start = 0  # no shard is always the first: the next claim goes on after the last
-        self._lows = [0] * SHARDS
+        self._lows: dict[tuple[int, ...], int] = {_ALL: 0}  # of the own shards, and of all others
         self._since_sweep = 0
         self._swept_at = 0
         self._in_vain = 0  # claims that found nothing since the last search below the marks
@@ -60,10 +58,9 @@ class ClaimPlanner:
         names = tuple(sorted({name, *live}))
         if names == self._live:
             return
-        is_first = not self._live
-        self._live, self._own = names, shards_of_worker(name, names)
-        if is_first:
-            self._start = min(self._own, default=0)
+        own = shards_of_worker(name, names)
+        parts = tuple(sorted(own)), tuple(shard for shard in _ALL if shard not in own)
+        self._live, self._lows = names, {part: 0 for part in parts if part}
 
     def searches(self, now: int) -> tuple[ShardSearch, ...]:
         """Where to look, in this order: the own shards, then all others."""
@@ -71,13 +68,9 @@ class ClaimPlanner:
         is_sweep = self._is_time_to_sweep(now)
         if is_sweep:
             self._since_sweep, self._swept_at = 0, now
-        order = [shard % SHARDS for shard in range(self._start, self._start + SHARDS)]
-        own = [shard for shard in order if shard in self._own]
-        others = [shard for shard in order if shard not in self._own]
         return tuple(
-            search
-            for search in (self._from(own, is_sweep=is_sweep), self._from(others))
-            if search.shards
+            self._from(part, low, is_sweep=is_sweep and at == 0)
+            for at, (part, low) in enumerate(self._lows.items())
         )
 
     def doubt(self) -> ShardSearch | None:
@@ -86,42 +79,28 @@ class ClaimPlanner:
         if self._in_vain < self._patience:
             return None
         self._in_vain = 0
-        return self._from(range(SHARDS), is_sweep=True)
+        return self._from(_ALL, is_sweep=True)
 
     def searched(
-        self, search: ShardSearch, found: Sequence[tuple[int, int]], *, is_full: bool, now: int
+        self, search: ShardSearch, due_at: Sequence[int], *, is_full: bool, now: int
     ) -> None:
-        """Move the marks after a search that found lanes of these shards, due since then.
+        """Move the marks after a search that found lanes which were due since then.
 
-        A search that could have taken more has seen all there was. One that was full took the
-        oldest of the shards that it took from.
+        A search that could have taken more has seen all there was; one that was full took the oldest.
         """
         if search.is_sweep:
-            self._patience = 1 if found else min(self._patience * 2, SWEEP_CLAIMS)
-        if not is_full:
-            for shard in search.shards:
-                self._lows[shard] = now - SLACK_MICROS
-            return
-        newest: dict[int, int] = {}
-        for shard, due_at in found:
-            newest[shard] = max(due_at, newest.get(shard, due_at))
-        for shard, due_at in newest.items():
-            self._lows[shard] = due_at
-
-    def claimed(self, claims: Sequence[Claim]) -> None:
-        """Note what a claim has brought: the next one begins behind it."""
-        ahead = [
-            (shard_of(host_of_lane(claim.lane.key)) - self._start) % SHARDS + 1 for claim in claims
-        ]
-        self._start = (self._start + max(ahead, default=0)) % SHARDS
+            self._patience = 1 if due_at else min(self._patience * 2, SWEEP_CLAIMS)
+        low = max(due_at) if is_full else now - SLACK_MICROS
+        for part in self._lows:
+            if search.shards in (part, _ALL):
+                self._lows[part] = low
 
     def _is_time_to_sweep(self, now: int) -> bool:
         waited = now - self._swept_at
         return self._since_sweep >= SWEEP_CLAIMS or not 0 <= waited < SWEEP_MICROS
 
-    def _from(self, shards: Sequence[int], *, is_sweep: bool = False) -> ShardSearch:
-        lows = [0 if is_sweep else self._lows[shard] for shard in shards]
-        return ShardSearch(shards, lows, is_sweep)
+    def _from(self, shards: Sequence[int], low: int = 0, *, is_sweep: bool = False) -> ShardSearch:
+        return ShardSearch(shards, 0 if is_sweep else low, is_sweep)
 
 
 def shards_of_worker(name: str, live: Sequence[str]) -> frozenset[int]:

@@ -27,7 +27,7 @@ from feedmill.adapters.store.tables.codec import (
     micros,
     pace_of,
 )
-from feedmill.adapters.store.tables.lanes import FIRST_DUE, SHARDS, ClaimTerms, rests
+from feedmill.adapters.store.tables.lanes import FIRST_DUE, ClaimTerms, rests
 from feedmill.model.feed import Claim, Feed, Lane
 
 _PACE: Final = ", ".join(f"l.{name}" for name in PACE_COLUMNS.split(", "))
@@ -37,14 +37,12 @@ _LEASE: Final = (
     " next_ok_at = CASE WHEN l.owner IS NULL THEN l.next_ok_at ELSE greatest(l.next_ok_at,"
     " due.claim_at + ceil(l.gap_ms * l.slow_down * 1000)::bigint) END FROM due"
     " WHERE l.lane_id = due.lane_id"
-    f" RETURNING l.lane_id, l.lane_key, l.epoch, l.shard, due.claim_at AS due_at, {_PACE}"
+    f" RETURNING l.lane_id, l.lane_key, l.epoch, due.claim_at AS due_at, {_PACE}"
 )
 _LEASE_DUE: Final = (
-    "WITH due AS MATERIALIZED (SELECT x.lane_id, x.claim_at"
-    " FROM unnest($5::smallint[], $6::bigint[]) AS w (shard, low), LATERAL ("
-    "SELECT d.lane_id, d.claim_at FROM lanes d"
-    " WHERE d.shard = w.shard AND d.claim_at >= w.low AND d.claim_at <= $3"
-    " ORDER BY d.claim_at LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED) x LIMIT $4)"
+    "WITH due AS MATERIALIZED (SELECT d.lane_id, d.claim_at FROM lanes d"
+    " WHERE d.claim_at >= $6 AND d.claim_at <= $3 AND d.shard = ANY($5::smallint[])"
+    " ORDER BY d.claim_at LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED)"
     f" {_LEASE}"
 )
 _LEASE_CHOSEN: Final = (
@@ -77,19 +75,10 @@ _PASS_OVER: Final = (
     f" claim_at = greatest({FIRST_DUE}, coalesce(l.next_ok_at, 0))"
     " WHERE l.lane_id = ANY($1::bigint[])"
 )
-# The index begins with the shard: each is looked at by itself, or all of it would be read.
-_NEXT: Final = (
-    "SELECT min(x.claim_at) FROM generate_series(0, $1 - 1) AS w (shard), LATERAL"
-    " (SELECT d.claim_at FROM lanes d WHERE d.shard = w.shard ORDER BY d.claim_at LIMIT 1) x"
-)
 _NEXT_OF_CHOSEN: Final = (
     "SELECT min(greatest(s.next_run_at, l.claim_at)) FROM feeds f"
     " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
     " WHERE s.paused = 0 AND f.id = ANY($1::text[])"
-)
-_COUNT_DUE: Final = (
-    "SELECT sum(x.due)::bigint FROM generate_series(0, $1 - 1) AS w (shard), LATERAL"
-    " (SELECT count(*) AS due FROM lanes d WHERE d.shard = w.shard AND d.claim_at <= $2) x"
 )
 
 
@@ -129,7 +118,7 @@ async def next_due_at(
 ) -> datetime | None:
     """When the next lane can be claimed, for `only` these feeds: it is due, or its lease ends."""
     if only is None:
-        earliest = await connection.fetchval(_NEXT, SHARDS)
+        earliest = await connection.fetchval("SELECT min(claim_at) FROM lanes")
     else:
         earliest = await connection.fetchval(_NEXT_OF_CHOSEN, only)
     return None if earliest is None or earliest >= NEVER else instant(earliest)
@@ -137,7 +126,10 @@ async def next_due_at(
 
 async def due_lanes(connection: PgConnection, now: datetime) -> int:
     """How many lanes could be claimed now."""
-    return int(await connection.fetchval(_COUNT_DUE, SHARDS, micros(now)))
+    found = await connection.fetchval(
+        "SELECT count(*) FROM lanes WHERE claim_at <= $1", micros(now)
+    )
+    return int(found)
 
 
 async def _claim_due(
@@ -152,10 +144,11 @@ async def _claim_due(
     now, until = micros(terms.now), micros(terms.until)
     while (left := places - len(claims)) > 0:
         rows = await connection.fetch(
-            _LEASE_DUE, until, terms.owner, now, left, search.shards, search.lows
+            _LEASE_DUE, until, terms.owner, now, left, search.shards, search.low
         )
-        found = [(row["shard"], row["due_at"]) for row in rows]
-        planner.searched(search, found, is_full=len(rows) == left, now=now)
+        planner.searched(
+            search, [row["due_at"] for row in rows], is_full=len(rows) == left, now=now
+        )
         claims += await _take(connection, rows, terms)
         if len(rows) < left:
             break
@@ -210,7 +203,7 @@ async def _due_feeds(
 
 
 def _lane(row: "asyncpg.Record") -> Lane:
-    lane_id, key, epoch, _, _, *pace = tuple(row)
+    lane_id, key, epoch, _, *pace = tuple(row)
     return Lane(id=lane_id, key=key, epoch=epoch, pace=pace_of(tuple(pace)))
 
 

@@ -39,8 +39,10 @@ from feedmill.adapters.store.tables.codec import (
 from feedmill.adapters.store.tables.lanes import FIRST_DUE, lane_key_of, shard_of
 from feedmill.model.feed import HostPace
 
+# The one lane of a host, or one of several, which have an index of their own.
+_OF_HOST: Final = "(lane_key = $1 OR (host = $1 AND lane_key <> host))"
 _STANDING: Final = (
-    "SELECT lane_id, lane_key FROM lanes WHERE host = $1 ORDER BY lane_id FOR KEY SHARE"
+    f"SELECT lane_id, lane_key FROM lanes WHERE {_OF_HOST} ORDER BY lane_id FOR KEY SHARE"
 )
 _MAKE: Final = (
     f"INSERT INTO lanes (shard, host, lane_key, claim_at, {PACE_COLUMNS})"
@@ -52,17 +54,17 @@ _LIMIT: Final = (
     "UPDATE lanes SET next_ok_at = $2, blocked_reason = coalesce($3, blocked_reason),"
     f" claim_at = CASE WHEN owner IS NULL AND claim_at < {NEVER}"
     " THEN greatest(claim_at, $2) ELSE claim_at END"
-    " WHERE host = $1 AND coalesce(next_ok_at, 0) < $2"
+    f" WHERE {_OF_HOST} AND coalesce(next_ok_at, 0) < $2"
 )
 
 
 _LANES: Final = (
-    "SELECT host, lane_key FROM lanes WHERE host = ANY($1::text[])"
+    "SELECT host, lane_key FROM lanes WHERE lane_key = ANY($1::text[])"
     " UNION SELECT host, lane_key FROM lanes WHERE lane_key <> host"
 )
 
 _LANES_OF: Final = (
-    f"SELECT lane_id, lane_key, owner, claim_at, {PACE_COLUMNS} FROM lanes WHERE host = $1"
+    f"SELECT lane_id, lane_key, owner, claim_at, {PACE_COLUMNS} FROM lanes WHERE {_OF_HOST}"
     " ORDER BY lane_id"
 )
 
@@ -81,7 +83,7 @@ _BEGIN: Final = (
     "UPDATE lanes l SET owner = NULL, epoch = l.epoch + 1, gap_ms = $2, next_ok_at = $3::bigint,"
     " blocked_reason = $4, slow_down = $5, failures = $6, failing_with = $7, limited_urls = $8,"
     " troubled_since = $9, canary = $10,"
-    f" claim_at = greatest({FIRST_DUE}, coalesce($3::bigint, 0)) WHERE l.host = $1"
+    f" claim_at = greatest({FIRST_DUE}, coalesce($3::bigint, 0)) WHERE {_OF_HOST}"
 )
 
 
@@ -106,7 +108,7 @@ async def host_pace(connection: PgConnection, url: str) -> HostPace | None:
     Of several lanes the strictest speaks for the host.
     """
     rows = await connection.fetch(
-        f"SELECT {PACE_COLUMNS} FROM lanes WHERE host = $1", postgres_text(lane_key_of(url))
+        f"SELECT {PACE_COLUMNS} FROM lanes WHERE {_OF_HOST}", postgres_text(lane_key_of(url))
     )
     return strictest([pace_of(tuple(row)) for row in rows])
 
@@ -133,7 +135,7 @@ async def limit_lanes(connection: PgConnection, host: str, at: int, reason: str 
 async def lock_host_lanes(connection: PgConnection, host: str) -> None:
     """Lock every lane of a host, in their order."""
     await connection.execute(
-        "SELECT 1 FROM lanes WHERE host = $1 ORDER BY lane_id FOR NO KEY UPDATE", host
+        f"SELECT 1 FROM lanes WHERE {_OF_HOST} ORDER BY lane_id FOR NO KEY UPDATE", host
     )
 
 
@@ -181,7 +183,7 @@ async def _make(
     connection: PgConnection, host: str, keys: Sequence[str], pacing: LaneSettings
 ) -> None:
     """Make the lanes of a host, or those that are missing; new ones rest as long as the others."""
-    rows = await connection.fetch(f"SELECT {PACE_COLUMNS} FROM lanes WHERE host = $1", host)
+    rows = await connection.fetch(f"SELECT {PACE_COLUMNS} FROM lanes WHERE {_OF_HOST}", host)
     pace = strictest([pace_of(tuple(row)) for row in rows])
     await make_lanes(connection, host, keys, pace or HostPace(gap_ms=pacing.gap_ms * len(keys)))
 
@@ -208,7 +210,7 @@ async def _relane_host(database: Database, host: str, pacing: LaneSettings) -> b
 async def _change(connection: PgConnection, host: str, pacing: LaneSettings) -> bool:
     """Move the feeds of one host to the lanes it should have; False when another process has done it."""
     await connection.execute(
-        "SELECT 1 FROM lanes WHERE host = $1 ORDER BY lane_id FOR UPDATE", host
+        f"SELECT 1 FROM lanes WHERE {_OF_HOST} ORDER BY lane_id FOR UPDATE", host
     )
     # Read only now: another process that had the lanes may have made others.
     rows = await connection.fetch(_LANES_OF, host)

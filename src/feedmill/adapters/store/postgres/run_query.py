@@ -67,7 +67,9 @@ MACROS: Final[Macros] = {
         f" @@ CAST(CAST({query} AS text) AS tsquery)"
     ),
     "rebuild_index": "REINDEX INDEX entry_search_index",
-    "lane_host": lambda lane: f"{lane}.host",
+    "of_host": lambda lane, host: (
+        f"({lane}.lane_key = {host} OR ({lane}.host = {host} AND {lane}.lane_key <> {lane}.host))"
+    ),
     "database_bytes": "pg_database_size(current_database())",
     "numbered_events": "events",
     "all_events": "(SELECT type, feed_id, data FROM events"

@@ -130,11 +130,9 @@ class PostgresStore(SqlStore):
     async def _claim(self, terms: ClaimTerms) -> tuple[Claim, ...]:
         """The lanes of this process's own shards come first; when they do not fill the places, any do."""
         try:
-            lanes = await self._database.write(lambda c: claims.claim(c, self._planner, terms))
+            return await self._database.write(lambda c: claims.claim(c, self._planner, terms))
         except StoreError as problem:
-            lanes = await self._claimed_after_all(terms.owner, problem)
-        self._planner.claimed(lanes)
-        return lanes
+            return await self._claimed_after_all(terms.owner, problem)
 
     async def _release(self, given: ReleasedLane) -> None:
         await self._releaser.release(given)

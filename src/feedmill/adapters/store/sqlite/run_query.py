@@ -67,7 +67,7 @@ MACROS: Final[Macros] = {
         f" WHERE entry_search_index MATCH {query}"
     ),
     "rebuild_index": "INSERT INTO entry_search_index (entry_search_index) VALUES ('rebuild')",
-    "lane_host": lambda lane: f"{lane}.lane_key",
+    "of_host": lambda lane, host: f"{lane}.lane_key = {host}",
     "database_bytes": "(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)",
     "all_events": "outbox",
     "numbered_events": "outbox",

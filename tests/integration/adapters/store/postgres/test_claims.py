@@ -289,10 +289,9 @@ def test_a_long_transaction_of_somebody_else_does_not_make_claims_dear(migrated_
                 await store.database.write(partial(_turn, number=number))
             await claim_all(store)
             (search,) = store._planner.searches(micros(NOON))
-            low = dict(zip(search.shards, search.lows, strict=True))[_SHARD]
 
-            marked = await _buffers(store, ShardSearch([_SHARD], [low]))
-            swept = await _buffers(store, ShardSearch([_SHARD], [0]))
+            marked = await _buffers(store, ShardSearch([_SHARD], search.low))
+            swept = await _buffers(store, ShardSearch([_SHARD], 0))
             await reading.rollback()
             await report.close()
 
@@ -332,7 +331,7 @@ async def _buffers(store: PostgresStore, search: ShardSearch) -> int:
             now,
             50,
             search.shards,
-            search.lows,
+            search.low,
         )
         (plan,) = json.loads(explained)
         return plan["Plan"]

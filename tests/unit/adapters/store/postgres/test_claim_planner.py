@@ -1,24 +1,19 @@
-"""Where a process looks for due lanes: its own shards first, from their marks on, none always first."""
-
-from datetime import timedelta
+"""Where a process looks for due lanes: its own shards first, from their mark on."""
 
 import pytest
-from tests.support.sample_refreshes import NOON
 
 from feedmill.adapters.store.postgres.claim_planner import (
     SLACK_MICROS,
     SWEEP_CLAIMS,
     SWEEP_MICROS,
     ClaimPlanner,
-    ShardSearch,
     host_of_lane,
     is_split,
     lane_keys,
     lane_number,
     shards_of_worker,
 )
-from feedmill.adapters.store.tables.lanes import SHARDS, shard_of
-from feedmill.model.feed import Claim, HostPace, Lane
+from feedmill.adapters.store.tables.lanes import SHARDS
 
 NOW = 1_772_366_400_000_000
 SECOND = 1_000_000
@@ -31,15 +26,6 @@ def begun() -> ClaimPlanner:
     (search,) = frontier.searches(NOW)
     assert search.is_sweep
     return frontier
-
-
-def lows(search: ShardSearch) -> dict[int, int]:
-    return dict(zip(search.shards, search.lows, strict=True))
-
-
-def a_claim(key: str) -> Claim:
-    lane = Lane(id=1, key=key, epoch=1, pace=HostPace(gap_ms=0))
-    return Claim(lane=lane, until=NOON + timedelta(minutes=1), feeds=(), scheduled_at=())
 
 
 def test_every_shard_belongs_to_exactly_one_live_worker() -> None:
@@ -86,53 +72,24 @@ def test_a_worker_that_nobody_counts_among_the_live_still_has_shards_of_its_own(
     assert frozenset(own.shards) == shards_of_worker("unseen", (*WORKERS, "unseen"))
 
 
-def test_a_claim_begins_behind_the_last_shard_that_the_one_before_took_from() -> None:
-    frontier = begun()
-    taken = shard_of("host.example")
-
-    frontier.claimed([a_claim("host.example")])
-
-    (search,) = frontier.searches(NOW)
-    assert search.shards[0] == (taken + 1) % SHARDS
-    assert search.shards[-1] == taken
-
-
-def test_of_several_shards_the_furthest_counts_and_lanes_of_a_big_host_are_in_its_shard() -> None:
-    frontier = begun()
-    hosts = sorted((f"host{n}.example" for n in range(9)), key=shard_of)
-
-    frontier.claimed([a_claim(f"{hosts[-1]}#3"), a_claim(hosts[0])])
-
-    (search,) = frontier.searches(NOW)
-    assert search.shards[0] == (shard_of(hosts[-1]) + 1) % SHARDS
-
-
-def test_a_claim_that_brought_nothing_begins_where_it_began() -> None:
-    frontier = begun()
-
-    frontier.claimed([])
-
-    assert frontier.searches(NOW)[0].shards[0] == 0
-
-
 def test_what_was_searched_to_its_end_is_searched_from_a_little_before_now() -> None:
     frontier = begun()
     (search,) = frontier.searches(NOW)
 
-    frontier.searched(search, [(7, NOW - 50 * SECOND)], is_full=False, now=NOW)
+    frontier.searched(search, [NOW - 50 * SECOND], is_full=False, now=NOW)
 
     (again,) = frontier.searches(NOW)
-    assert set(again.lows) == {NOW - SLACK_MICROS}
+    assert again.low == NOW - SLACK_MICROS
 
 
-def test_a_search_that_was_full_moves_the_marks_of_what_it_took_from() -> None:
-    frontier = begun()
-    (search,) = frontier.searches(NOW)
+def test_a_search_that_was_full_moves_the_mark_of_what_it_took_from() -> None:
+    frontier = ClaimPlanner()
+    frontier.share("one", WORKERS)
+    own, _ = frontier.searches(NOW)
 
-    frontier.searched(search, [(7, 300), (7, 100), (9, 200)], is_full=True, now=NOW)
+    frontier.searched(own, [300, 100, 200], is_full=True, now=NOW)
 
-    marks = lows(frontier.searches(NOW)[0])
-    assert (marks[7], marks[8], marks[9]) == (300, 0, 200)
+    assert [search.low for search in frontier.searches(NOW)] == [300, 0]
 
 
 def test_a_sweep_may_set_a_mark_back() -> None:
@@ -141,9 +98,20 @@ def test_a_sweep_may_set_a_mark_back() -> None:
     frontier.searched(search, [], is_full=False, now=NOW)
     (sweep,) = frontier.searches(NOW + SWEEP_MICROS)
 
-    frontier.searched(sweep, [(7, 100)], is_full=True, now=NOW + SWEEP_MICROS)
+    frontier.searched(sweep, [100], is_full=True, now=NOW + SWEEP_MICROS)
 
-    assert lows(frontier.searches(NOW + SWEEP_MICROS)[0])[7] == 100
+    assert frontier.searches(NOW + SWEEP_MICROS)[0].low == 100
+
+
+def test_other_live_workers_make_every_mark_start_anew() -> None:
+    frontier = begun()
+    (search,) = frontier.searches(NOW)
+    frontier.share("one", WORKERS)
+
+    frontier.searched(search, [], is_full=False, now=NOW)  # one that was under way: of all shards
+    frontier.share("one", WORKERS[:2])
+
+    assert [search.low for search in frontier.searches(NOW)] == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +128,7 @@ def test_time_makes_a_sweep(later: int) -> None:
     (search,) = frontier.searches(NOW + later)
 
     assert search.is_sweep
-    assert set(search.lows) == {0}
+    assert search.low == 0
 
 
 def test_many_claims_make_a_sweep() -> None:
@@ -192,7 +160,7 @@ def test_a_claim_that_finds_nothing_looks_below_all_marks_but_ever_less_often_in
         if doubt is not None:
             looked.append(n)
             assert sorted(doubt.shards) == list(range(SHARDS))
-            assert set(doubt.lows) == {0}
+            assert doubt.low == 0
             frontier.searched(doubt, [], is_full=False, now=NOW)
 
     assert looked == [1, 3, 7, 15, 31]
@@ -206,7 +174,7 @@ def test_a_doubt_that_was_right_makes_the_next_one_come_at_once() -> None:
     while (doubt := frontier.doubt()) is None:
         pass
 
-    frontier.searched(doubt, [(7, 100)], is_full=False, now=NOW)
+    frontier.searched(doubt, [100], is_full=False, now=NOW)
 
     assert frontier.doubt() is not None
 

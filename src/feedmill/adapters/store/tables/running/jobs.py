@@ -62,10 +62,10 @@ _COME_FORWARD: Final = (
 )
 _DUE_FEED: Final = (
     "EXISTS (SELECT 1 FROM lanes l JOIN feed_sched s ON s.lane_id = l.lane_id"
-    " WHERE @lane_host(l) = {host} AND s.paused = 0 AND s.next_run_at <= $2)"
+    " WHERE @of_host(l, {host}) AND s.paused = 0 AND s.next_run_at <= $2)"
 )
 _FREE_LANE: Final = (
-    "SELECT l.lane_id FROM lanes l WHERE @lane_host(l) = {host} AND l.owner IS NULL"
+    "SELECT l.lane_id FROM lanes l WHERE @of_host(l, {host}) AND l.owner IS NULL"
     " AND coalesce(l.next_ok_at, 0) <= $2"
 )
 _USED: Final = (
@@ -98,7 +98,7 @@ def _due_jobs(beginning: str, which: str) -> str:
         # Not by an index of the kind: these jobs are few, those of the kind may be many.
         f" ON k.kind = coalesce(j.kind, '') WHERE j.job_id IN ({which})"
         " AND j.state = 'queued' AND j.not_before <= $2"
-        " AND (j.host IS NULL OR ((NOT EXISTS (SELECT 1 FROM lanes l WHERE @lane_host(l) = j.host)"
+        " AND (j.host IS NULL OR ((NOT EXISTS (SELECT 1 FROM lanes l WHERE @of_host(l, j.host))"
         f" OR EXISTS ({_FREE_LANE.format(host='j.host')}))"
         f" AND NOT {_DUE_FEED.format(host='j.host')}))"
         f" AND (k.host_steps IS NULL OR {_USED.format(host='j.host')} < k.host_steps)"
@@ -233,7 +233,7 @@ def next_job_at(kinds: Sequence[str]) -> Query[datetime | None]:
     """When a job may be claimed, by its own time and its host's gap; None when none is queued."""
     at = yield from sql.value(
         "SELECT min(@greatest(j.not_before, coalesce((SELECT min(coalesce(l.next_ok_at, 0))"
-        " FROM lanes l WHERE @lane_host(l) = j.host), 0))) FROM (SELECT not_before, host FROM jobs"
+        " FROM lanes l WHERE @of_host(l, j.host)), 0))) FROM (SELECT not_before, host FROM jobs"
         f" WHERE state = 'queued' AND kind @in($1) ORDER BY not_before LIMIT {_LOOK_AHEAD}) j",
         list(kinds),
     )

@@ -23,7 +23,8 @@ _MOVE: Final = RowCodec(Move, "from_url to_url source proof moved_at undone_at")
 _SOON: Final = timedelta(minutes=1)
 # Of the feed and of the host that it moves to.
 _LOCK_LANES: Final = (
-    "SELECT lane_id FROM lanes WHERE host = $1 OR lane_id = (SELECT s.lane_id FROM feed_sched s"
+    "SELECT lane_id FROM lanes WHERE lane_key = $1 OR (host = $1 AND lane_key <> host)"
+    " OR lane_id = (SELECT s.lane_id FROM feed_sched s"
     " JOIN feeds f ON f.feed_no = s.feed_no WHERE f.id = $2) ORDER BY lane_id FOR NO KEY UPDATE"
 )
 # Validators vouch for what one address serves; those of the new one are kept (a redirect led there).
