@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
+from tests.support.servers.databases import problems_of
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.app.services import open_services
@@ -193,7 +194,7 @@ async def opened(
         await stage.open(**parts)
         try:
             yield stage
-            assert await stage.services.store.problems() == ()
+            assert await problems_of(stage.services.store, store_url) == ()
         finally:
             await stage.close()
 

@@ -1,17 +1,19 @@
 """The books, read by somebody else: plain SQL and plain files, none of the engine's code."""
 
 import asyncio
+import atexit
 import json
 import sqlite3
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 from tests.support.living_feeds_publisher import Press
+from tests.support.loop_thread import LoopThread
 from tests.support.run_process import FLOOR_SEC
 from tests.support.waiting import HANG_GUARD_SEC
 
@@ -153,15 +155,7 @@ class PostgresLedger(Ledger):
         self._dsn = dsn
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        async def ask() -> list[tuple[Any, ...]]:
-            connection = await asyncpg.connect(self._dsn, timeout=HANG_GUARD_SEC)
-            try:
-                return [tuple(row) for row in await connection.fetch(statement)]
-            finally:
-                await connection.close()
-
-        with ThreadPoolExecutor(1) as beside:  # whoever asks has a loop of his own
-            return beside.submit(asyncio.run, ask()).result()
+        return _reader().rows(self._dsn, statement)
 
     def is_delivered(self) -> bool:
         waiting = self.number("SELECT count(*) FROM outbox")
@@ -181,6 +175,54 @@ class PostgresLedger(Ledger):
             " SELECT entry_uid FROM outbox WHERE type = 'new_entry'"
         )
         assert sorted(self.rows(told)) == sorted(self.rows("SELECT entry_uid FROM entries"))
+
+
+class _Reader:
+    """One connection for all looks into one database: a new one costs PostgreSQL more than the look."""
+
+    def __init__(self) -> None:
+        self._thread, self._lock = LoopThread(), asyncio.Lock()
+        self._dsn = ""
+        self._connection: Any = None  # of asyncpg
+        atexit.register(self._close)
+
+    def rows(self, dsn: str, statement: str) -> list[tuple[Any, ...]]:
+        return self._thread.start(self._rows(dsn, statement)).result()
+
+    async def _rows(self, dsn: str, statement: str) -> list[tuple[Any, ...]]:
+        async with self._lock:  # looks come from several threads
+            try:
+                connection = await self._connected(dsn)
+                return [tuple(row) for row in await connection.fetch(statement)]
+            except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError):
+                self._leave()  # the server was restarted since the last look
+            connection = await self._connected(dsn)
+            return [tuple(row) for row in await connection.fetch(statement)]
+
+    async def _connected(self, dsn: str) -> Any:
+        if dsn != self._dsn:
+            self._leave()
+        if self._connection is None:
+            self._connection = await asyncpg.connect(dsn, timeout=HANG_GUARD_SEC)
+            self._dsn = dsn
+        return self._connection
+
+    def _leave(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+    def _close(self) -> None:
+        async def leave() -> None:
+            self._leave()
+
+        self._thread.start(leave()).result()
+        self._thread.close()
+
+
+@cache
+def _reader() -> _Reader:
+    return _Reader()
 
 
 def check_spacing(press: Press, floor_sec: float = FLOOR_SEC) -> None:

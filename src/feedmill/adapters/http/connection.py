@@ -182,14 +182,18 @@ class SessionCaches:
     """TLS sessions of many hosts, spread over as many of libcurl's small caches as it takes."""
 
     def __init__(self, hosts: int) -> None:
-        self._shares = [_new_share() for _ in range(max(1, hosts // _HOSTS_PER_SHARE))]
+        self._count = max(1, hosts // _HOSTS_PER_SHARE)
+        self._shares: dict[int, pycurl.CurlShare] = {}  # those that a host asked for
 
     def of(self, host: str) -> pycurl.CurlShare:
         """The cache that this host's sessions are in, always the same one."""
-        return self._shares[crc32(host.encode()) % len(self._shares)]
+        number = crc32(host.encode()) % self._count
+        if number not in self._shares:
+            self._shares[number] = _new_share()
+        return self._shares[number]
 
     def close(self) -> None:
-        for share in self._shares:
+        for share in self._shares.values():
             share.close()
 
 
