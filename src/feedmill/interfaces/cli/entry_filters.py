@@ -29,24 +29,22 @@ async def filter_of(chosen: dict[str, Any], services: Services) -> EntryFilter:
 
 
 _FILTERS: Final = (
-    option("--feed", "Only this feed.", metavar="FEED"),
-    option("--tag", "Only feeds with this tag.", metavar="TAG"),
-    option("--category", "Only entries with this category.", metavar="NAME"),
-    option("--author", "Only entries by this name or e-mail address.", metavar="NAME"),
-    option("--language", "Only this language: en matches en-GB.", metavar="CODE"),
+    option("--feed FEED", "Only this feed."),
+    option("--tag TAG", "Only feeds with this tag."),
+    option("--category NAME", "Only entries with this category."),
+    option("--author NAME", "Only entries by this name or e-mail address."),
+    option("--language CODE", "Only this language: en matches en-GB."),
     click.option(
         "--enclosures/--no-enclosures",
         "has_enclosure",
         default=None,
         help="Only entries with, or only without an enclosure.",
     ),
-    option("--since", "First seen at or after this time.", type=parse_time, metavar="TIME"),
-    option("--until", "First seen before this time.", type=parse_time, metavar="TIME"),
-    option(
-        "--published-since", "Published at or after this time.", type=parse_time, metavar="TIME"
-    ),
-    option("--published-until", "Published before this time.", type=parse_time, metavar="TIME"),
-    option("--text", "Only entries with a title word that starts with this.", metavar="WORD"),
+    option("--since TIME", "First seen at or after this time.", type=parse_time),
+    option("--until TIME", "First seen before this time.", type=parse_time),
+    option("--published-since TIME", "Published at or after this time.", type=parse_time),
+    option("--published-until TIME", "Published before this time.", type=parse_time),
+    option("--text WORD", "Only entries with a title word that starts with this."),
     flag("--removed", "include_removed", "Also removed entries."),
     flag("--duplicates", "Also further entries that carry an article."),
     flag("--clusters", "A story that several feeds tell only once (see `clusters`)."),

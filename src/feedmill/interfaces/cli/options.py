@@ -2,7 +2,7 @@
 # Tested in tests/integration/interfaces/cli/
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,11 +16,33 @@ _LIMIT: Final = "feedmill.limit"
 _AFTER: Final = "feedmill.after"
 
 
-def option(*names: str, default: object = None, **more: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # of click
-    """An option; the last of its names is its help. A default is shown there."""
-    *spelt, about = names
-    shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
-    return click.option(*spelt, help=about, **(shown | more))
+FILE_TO_READ: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE_TO_WRITE: Final = click.Path(dir_okay=False, path_type=Path)
+
+
+def option(
+    *names: str,
+    default: object = None,
+    choices: Sequence[str] | None = None,
+    least: int | None = None,
+    most: int | None = None,
+    **more: Any,  # noqa: ANN401  # of click
+) -> Callable[[Any], Any]:
+    """An option: `"--limit N", "Maximum number of feeds."`, with a parameter's name between the two if it differs.
+
+    The help shows the default; `least` and `most` make a number of it.
+    """
+    first, *others, about = names
+    spelt, _, metavar = first.partition(" ")
+    if choices is not None:
+        more["type"] = click.Choice(choices)
+    elif least is not None or most is not None:
+        more["type"] = click.IntRange(least, most)
+    if metavar:
+        more["metavar"] = metavar
+    if default is not None:
+        more = {"default": default, "show_default": True} | more
+    return click.option(spelt, *others, help=about, **more)
 
 
 def flag(*names: str, **more: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # of click
@@ -38,25 +60,23 @@ def _kept(name: str, value: object = None) -> Callable[..., None]:
     return keep
 
 
-def _flag(name: str, help_text: str, key: str, value: object = None) -> Callable[[Any], Any]:
-    keep = _kept(key, value)
-    return click.option(name, is_flag=True, expose_value=False, callback=keep, help=help_text)
+def _kept_flag(name: str, about: str, key: str, value: object = None) -> Callable[[Any], Any]:
+    return flag(name, about, expose_value=False, callback=_kept(key, value))
 
 
-json_option = _flag("--json", "Print JSON.", JSON_FORM, "json")
-_ndjson_option = _flag(
+json_option = _kept_flag("--json", "Print JSON.", JSON_FORM, "json")
+_ndjson_option = _kept_flag(
     "--ndjson",
     "Print one line of JSON per item, of all pages unless --limit is given.",
     JSON_FORM,
     "ndjson",
 )
-_header_option = _flag("--header", "Print the names of the columns also into a pipe.", _HEADER)
-_after_option = click.option(
-    "--after",
-    metavar="CURSOR",
+_header_option = _kept_flag("--header", "Print the names of the columns also into a pipe.", _HEADER)
+_after_option = option(
+    "--after CURSOR",
+    "Continue after the previous page.",
     expose_value=False,
     callback=_kept(_AFTER),
-    help="Continue after the previous page.",
 )
 
 
@@ -76,16 +96,12 @@ def list_options(limit: int | None = None) -> Callable[[Any], Any]:
         command = _header_option(_ndjson_option(json_option(command)))
         if limit is None:
             return command
-        help_text = f"Maximum number of items; 0: all.  [default: {limit}]"
-        number = click.option(
-            "--limit",
-            type=click.IntRange(min=0),
-            metavar="N",
-            expose_value=False,
-            callback=_kept_limit(limit),
-            help=help_text,
+        about = f"Maximum number of items; 0: all.  [default: {limit}]"
+        number = option(
+            "--limit N", about, least=0, expose_value=False, callback=_kept_limit(limit)
         )
-        return number(_after_option(command))
+        paged: Callable[..., Any] = number(_after_option(command))
+        return paged
 
     return add
 
@@ -106,51 +122,28 @@ def _kept_limit(usual: int) -> Callable[..., None]:
     return keep
 
 
-duration_option = click.option(
-    "--for",
-    "duration",
-    type=click.FloatRange(min=0),
-    metavar="SEC",
-    help="Stop after this many seconds.",
+duration_option = option(
+    "--for SEC", "duration", "Stop after this many seconds.", type=click.FloatRange(min=0)
 )
-webhooks_option = click.option(
-    "--webhooks/--no-webhooks", default=True, show_default=True, help="Deliver to webhooks."
+webhooks_option = option("--webhooks/--no-webhooks", "Deliver to webhooks.", default=True)
+topics_option = option(
+    "--topics", "topic_file", "A file with topics, added to the bundled ones.", type=FILE_TO_READ
 )
-topics_option = click.option(
-    "--topics",
-    "topic_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with topics, added to the bundled ones.",
-)
-topic_option = click.option(
-    "--topic", "topic_names", multiple=True, metavar="NAME", help="Only this topic; repeatable."
-)
+topic_option = option("--topic NAME", "topic_names", "Only this topic; repeatable.", multiple=True)
+feeds_argument = click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
 _UNITS: Final = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _SPELLING: Final = re.compile(r"([0-9]{1,6})([dhms])")
 
 
 def out_option(default: str) -> Callable[[Any], Any]:
     """--out: the file that candidates are written to."""
-    return click.option(
-        "--out",
-        "--output",
-        type=click.Path(dir_okay=False, path_type=Path),
-        default=Path(default),
-        show_default=True,
-        help="Output file for the candidates.",
-    )
+    about = "Output file for the candidates."
+    return option("--out", "--output", about, type=FILE_TO_WRITE, default=Path(default))
 
 
-def overlap_option(help_text: str) -> Callable[[Any], Any]:
+def overlap_option(about: str) -> Callable[[Any], Any]:
     """--overlap: how long an old secret stays valid."""
-    return click.option(
-        "--overlap",
-        type=parse_duration,
-        default="1d",
-        show_default=True,
-        metavar="DURATION",
-        help=help_text,
-    )
+    return option("--overlap DURATION", about, type=parse_duration, default="1d")
 
 
 def parse_time(text: str) -> datetime:

@@ -55,13 +55,9 @@ class ListenOptions(NamedTuple):
 def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options --host, --port and --grpc."""
     for one in (
-        option("--grpc", "grpc_port", "Also serve gRPC on this port.", type=_PORT, metavar="PORT"),
-        option(
-            "--port", "Port to listen on [FEEDMILL_SERVE_PORT, 8642].", type=_PORT, metavar="PORT"
-        ),
-        option(
-            "--host", "Address to listen on [FEEDMILL_SERVE_HOST, 127.0.0.1].", metavar="ADDRESS"
-        ),
+        option("--grpc PORT", "grpc_port", "Also serve gRPC on this port.", type=_PORT),
+        option("--port PORT", "Port to listen on [FEEDMILL_SERVE_PORT, 8642].", type=_PORT),
+        option("--host ADDRESS", "Address to listen on [FEEDMILL_SERVE_HOST, 127.0.0.1]."),
     ):
         command = one(command)
     return command

@@ -15,11 +15,9 @@ from feedmill.publish.shapes import ClusterDetail, ClusterShape, FeedChange
 
 @command()
 @click.argument("cluster", required=False)
-@option(
-    "--min-feeds", "Only stories that so many feeds tell.", type=click.IntRange(min=2), default=2
-)
-@option("--enable", "Compare a feed; repeatable.", multiple=True, metavar="FEED")
-@option("--disable", "Compare it no more; repeatable.", multiple=True, metavar="FEED")
+@option("--min-feeds", "Only stories that so many feeds tell.", least=2, default=2)
+@option("--enable FEED", "Compare a feed; repeatable.", multiple=True)
+@option("--disable FEED", "Compare it no more; repeatable.", multiple=True)
 @list_options(50)
 def clusters(
     *, cluster: str | None, min_feeds: int, enable: tuple[str, ...], disable: tuple[str, ...]

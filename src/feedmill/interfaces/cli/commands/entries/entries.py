@@ -21,7 +21,7 @@ from feedmill.publish.to_json import entry_wire
 @option(
     "--order",
     "What the list is ordered by.",
-    type=click.Choice(["published", "first-seen"]),
+    choices=["published", "first-seen"],
     default="published",
 )
 @flag("--oldest-first", "ascending", "The oldest first.")

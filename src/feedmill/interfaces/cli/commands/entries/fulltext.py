@@ -18,7 +18,7 @@ from feedmill.errors import NotFoundError, UsageError, extra_hint
 from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.feed_switches import switch_feeds
-from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.options import feeds_argument, flag, option
 from feedmill.interfaces.cli.output import format_count, shorten
 from feedmill.model.derived.full_text import FullText
 from feedmill.normalise.text import clean_text
@@ -28,7 +28,6 @@ _BLOCK_END: Final = re.compile(
     r"</(?:p|h[1-6]|li|div|blockquote|pre|tr|figcaption)>|<br\b[^>]{0,9}>"
 )
 _SHOWN = ("full_text", "full_text_selector")
-_FEEDS = click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
 
 
 @click.group()
@@ -46,8 +45,8 @@ def fulltext() -> None:
 
 
 @command("enable", of=fulltext)
-@_FEEDS
-@option("--selector", "Where the text is in a page of this feed.", metavar="CSS|XPATH")
+@feeds_argument
+@option("--selector CSS|XPATH", "Where the text is in a page of this feed.")
 def enable_command(feeds: tuple[str, ...], *, selector: str | None) -> None:
     """Fetch the pages of new entries of feeds from now on.
 
@@ -59,7 +58,7 @@ def enable_command(feeds: tuple[str, ...], *, selector: str | None) -> None:
 
 
 @command("disable", of=fulltext)
-@_FEEDS
+@feeds_argument
 def disable_command(feeds: tuple[str, ...]) -> None:
     """Fetch no more pages of feeds, also where a tag asks for it. Stored full texts stay."""
     change = FeedChange(full_text=False)
@@ -68,7 +67,7 @@ def disable_command(feeds: tuple[str, ...]) -> None:
 
 @command("fetch", of=fulltext)
 @click.argument("what", nargs=-1, required=True, metavar="ENTRY|FEED...")
-@option("--limit", "Newest entries of each feed.", type=click.IntRange(1, 1000), default=20)
+@option("--limit", "Newest entries of each feed.", least=1, most=1000, default=20)
 async def fetch_command(services: Services, what: tuple[str, ...], *, limit: int) -> Answer:
     """Fetch pages of entries or feeds now. Of feeds those of the newest entries, politely.
 

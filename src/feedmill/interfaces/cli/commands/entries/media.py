@@ -18,7 +18,7 @@ from feedmill.engine.service.feed_lookup import feed_id_of, resolve_feeds
 from feedmill.interfaces.cli.command import Answer, Printer, command
 from feedmill.interfaces.cli.feed_switches import switch_feeds
 from feedmill.interfaces.cli.lists import show_pages
-from feedmill.interfaces.cli.options import list_options, option, parse_duration
+from feedmill.interfaces.cli.options import feeds_argument, list_options, option, parse_duration
 from feedmill.interfaces.cli.output import (
     format_bytes,
     format_count,
@@ -30,7 +30,6 @@ from feedmill.model.derived.media import MEDIA_STATES, MediaItem
 from feedmill.publish.shapes import FeedChange, MediaPage
 
 _SHOWN = ("media", "media_types", "media_newest", "media_max_bytes")
-_FEEDS = click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
 _MEDIA = click.argument("media_ids", nargs=-1, required=True, metavar="MEDIA...")
 _MB = 1024 * 1024
 
@@ -50,10 +49,10 @@ def media() -> None:
 
 
 @command("enable", of=media)
-@_FEEDS
-@option("--type", "types", "Such as audio/*; repeatable.", multiple=True, metavar="TYPE")
-@option("--newest", "Entries whose files are kept; 0: all.", type=click.IntRange(min=0))
-@option("--max-mb", "Largest file, in MiB.", type=click.IntRange(min=1))
+@feeds_argument
+@option("--type TYPE", "types", "Such as audio/*; repeatable.", multiple=True)
+@option("--newest", "Entries whose files are kept; 0: all.", least=0)
+@option("--max-mb", "Largest file, in MiB.", least=1)
 def enable_command(
     feeds: tuple[str, ...], *, types: tuple[str, ...], newest: int | None, max_mb: int | None
 ) -> None:
@@ -71,7 +70,7 @@ def enable_command(
 
 
 @command("disable", of=media)
-@_FEEDS
+@feeds_argument
 def disable_command(feeds: tuple[str, ...]) -> None:
     """Download no more files of feeds, also where a tag asks for it. Stored files stay."""
     change = FeedChange(media=False)
@@ -79,7 +78,7 @@ def disable_command(feeds: tuple[str, ...]) -> None:
 
 
 @command("fetch", of=media)
-@_FEEDS
+@feeds_argument
 async def fetch_command(services: Services, feeds: tuple[str, ...]) -> Printer:
     """Download the files of feeds now, as their rules say.
 
@@ -98,9 +97,9 @@ async def fetch_command(services: Services, feeds: tuple[str, ...]) -> Printer:
 
 
 @command("list", of=media)
-@option("--feed", "Only files of this feed.", metavar="FEED")
-@option("--entry", "Only files of this entry.", metavar="ENTRY")
-@option("--state", "Only files in this state.", type=click.Choice(MEDIA_STATES))
+@option("--feed FEED", "Only files of this feed.")
+@option("--entry ENTRY", "Only files of this entry.")
+@option("--state", "Only files in this state.", choices=MEDIA_STATES)
 @list_options(50)
 def list_command(*, feed: str | None, entry: str | None, state: str | None) -> None:
     """List files of entries, newest first, with their progress."""
@@ -116,7 +115,7 @@ def list_command(*, feed: str | None, entry: str | None, state: str | None) -> N
 
 @command("get", of=media)
 @click.argument("media_id", metavar="MEDIA")
-@option("--out", "Where to write it; - is standard output.", metavar="FILE")
+@option("--out FILE", "Where to write it; - is standard output.")
 async def get_command(services: Services, media_id: str, *, out: str | None) -> Answer | Printer:
     """Show one file; with --out, write its bytes.
 
@@ -148,10 +147,8 @@ async def retry_command(services: Services, media_ids: tuple[str, ...]) -> Answe
 
 @command("prune", of=media)
 @click.argument("media_ids", nargs=-1, metavar="[MEDIA]...")
-@option("--feed", "Files of this feed.", metavar="FEED")
-@option(
-    "--older-than", "age", "Files of older entries, as 90d.", type=parse_duration, metavar="SPAN"
-)
+@option("--feed FEED", "Files of this feed.")
+@option("--older-than SPAN", "age", "Files of older entries, as 90d.", type=parse_duration)
 async def prune_command(
     services: Services, media_ids: tuple[str, ...], *, feed: str | None, age: timedelta | None
 ) -> Answer:

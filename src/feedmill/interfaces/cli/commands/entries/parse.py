@@ -28,8 +28,8 @@ _HINTS = {
 
 @click.command(short_help="Parse feed documents and show their content.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@option("--url", "URL of the document; resolves relative links.", metavar="URL")
-@option("--content-type", "Its Content-Type header.", metavar="TYPE")
+@option("--url URL", "URL of the document; resolves relative links.")
+@option("--content-type TYPE", "Its Content-Type header.")
 @flag("--clean", "Show normalised entries: clean text, sanitised HTML.")
 @json_option
 def parse(

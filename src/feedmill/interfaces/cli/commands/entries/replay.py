@@ -51,18 +51,17 @@ class _History(msgspec.Struct, frozen=True, kw_only=True):
 @flag("--all", "everything", "Every feed.")
 @flag("--write", "Commit the differences instead of showing them.")
 @flag("--history", "Every stored document, not only the last one.")
-@option("--since", "Documents of this time or later.", type=parse_time, metavar="TIME")
-@option("--until", "Documents before this time.", type=parse_time, metavar="TIME")
+@option("--since TIME", "Documents of this time or later.", type=parse_time)
+@option("--until TIME", "Documents before this time.", type=parse_time)
 @option("--record", "Write what this version reads to a file, for --against.", type=_FILE)
 @option("--against", "Compare with what another version recorded.", type=_FILE)
 @option("--resume", "Keep results in a file; go on where a run was stopped.", type=_FILE)
 @flag("--gate", "Exit 1 when anything differs but what --allow names.")
 @option(
-    "--allow",
+    "--allow KIND",
     f"A kind of difference that --gate lets pass; repeatable: {', '.join(KINDS)}.",
-    type=click.Choice(KINDS),
+    choices=KINDS,
     multiple=True,
-    metavar="KIND",
 )
 def replay(
     feeds: tuple[str, ...],

@@ -30,7 +30,7 @@ from feedmill.search.query import parse_query
 @option(
     "--order",
     "What the list is ordered by.",
-    type=click.Choice(["relevance", "published", "first-seen"]),
+    choices=["relevance", "published", "first-seen"],
     default="relevance",
 )
 @list_options(20)

@@ -30,33 +30,24 @@ _SECONDS = click.IntRange(min=1)
 
 @command()
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
-@option("--tag", "tags", "Tag the feed; repeatable.", multiple=True, metavar="TAG")
-@option("--title", "Title to use until the feed has been fetched.", metavar="TEXT")
-@option("--min-interval", "Minimum polling interval.", type=_SECONDS, metavar="SEC")
-@option("--max-interval", "Maximum polling interval.", type=_SECONDS, metavar="SEC")
-@option(
-    "--header",
-    "headers",
-    "Send this request header; repeatable.",
-    multiple=True,
-    metavar="NAME:VALUE",
-)
-@option("--user-agent", "User-Agent for this feed.", metavar="TEXT")
-@option(
-    "--username", "User name for Basic authentication; prompts for the password.", metavar="NAME"
-)
-@option("--proxy", "Fetch through this proxy.", metavar="URL")
+@option("--tag TAG", "tags", "Tag the feed; repeatable.", multiple=True)
+@option("--title TEXT", "Title to use until the feed has been fetched.")
+@option("--min-interval SEC", "Minimum polling interval.", type=_SECONDS)
+@option("--max-interval SEC", "Maximum polling interval.", type=_SECONDS)
+@option("--header NAME:VALUE", "headers", "Send this request header; repeatable.", multiple=True)
+@option("--user-agent TEXT", "User-Agent for this feed.")
+@option("--username NAME", "User name for Basic authentication; prompts for the password.")
+@option("--proxy URL", "Fetch through this proxy.")
 @flag("--insecure", "Do not verify the TLS certificate; shown in every listing.")
 @option(
-    "--choose",
+    "--choose N|URL|best",
     "Which feed to take when a page has several; on a terminal you are asked.",
-    metavar="N|URL|best",
 )
 @option(
-    "--budget",
+    "--budget N",
     "Maximum number of requests when a page is searched for feeds [as the settings say: 12].",
-    type=click.IntRange(0, 100),
-    metavar="N",
+    least=0,
+    most=100,
 )
 @flag("--history", "Read the feed's archive too, page by page in the background.")
 @flag("--as-is", "Subscribe to the address unchecked, without any request.")

@@ -25,7 +25,7 @@ _WHY = {
 
 @command()
 @click.argument("feed")
-@option("--pages", "Read at most N pages.", type=click.IntRange(min=1), metavar="N")
+@option("--pages N", "Read at most N pages.", least=1)
 @flag("--dry-run", "Only say where the walk would begin.")
 @flag("--status", "status_only", "Only say how far the walk has come.")
 @flag("--cancel", "End the walk; stored entries stay.")

@@ -55,25 +55,21 @@ _HINTS: Final = {
 @command()
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @option(
-    "--budget",
-    "Maximum number of requests after the first one.",
-    type=click.IntRange(0, 20),
-    default=3,
-    metavar="N",
+    "--budget N", "Maximum number of requests after the first one.", least=0, most=20, default=3
 )
 @flag("--explain", "Show every candidate, every request and the reason.")
 @option(
     "--rewrite",
     "rewrites",
     "Rewrite the address as this platform recommends; repeatable.",
-    type=click.Choice(tuple(REWRITES)),
+    choices=tuple(REWRITES),
     multiple=True,
 )
 @option(
     "--probe",
     "probes",
     "Also try the usual feed addresses of this platform; repeatable.",
-    type=click.Choice(tuple(PROBES)),
+    choices=tuple(PROBES),
     multiple=True,
 )
 @flag("--no-signature", "Accept another address only when it serves the same bytes.")
@@ -81,7 +77,7 @@ _HINTS: Final = {
     "--preset",
     "presets",
     "Try only the spellings of this preset; repeatable [all but feed-bare].",
-    type=click.Choice(tuple(PRESET_LEVELS)),
+    choices=tuple(PRESET_LEVELS),
     multiple=True,
 )
 @flag("--keep-www", "Do not try the address without www.")

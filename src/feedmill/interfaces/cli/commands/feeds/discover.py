@@ -15,10 +15,10 @@ from feedmill.publish.shapes import DiscoverWish
 @command()
 @click.argument("url")
 @option(
-    "--budget",
+    "--budget N",
     "Maximum number of requests of the search [as the settings say: 12].",
-    type=click.IntRange(0, 100),
-    metavar="N",
+    least=0,
+    most=100,
 )
 @flag("--tried", "Show every address that was and was not tried.")
 async def discover(services: Services, url: str, *, budget: int | None, tried: bool) -> Answer:

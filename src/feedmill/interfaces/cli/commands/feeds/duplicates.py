@@ -35,8 +35,8 @@ from feedmill.model.derived.cluster import Mirrors
 @flag("--merge", "Merge the pairs that are proven to be one feed.")
 @flag("--yes", "Do not ask for confirmation.")
 @flag("--merged", "List merges that can be undone.")
-@option("--undo", "Undo the merge of this feed.", metavar="FEED")
-@option("--limit", "Maximum number of items.", type=click.IntRange(1, 1000), default=50)
+@option("--undo FEED", "Undo the merge of this feed.")
+@option("--limit", "Maximum number of items.", least=1, most=1000, default=50)
 @list_options()
 def duplicates(
     *, min_share: float, limit: int, merge: bool, yes: bool, merged: bool, undo: str | None

@@ -28,18 +28,13 @@ _TABLE_OPTIONS: Final = ("form", "since", "until", "feed", "after", "resume")
     "what", type=click.Choice([*get_args(ExportName), _SNAPSHOT]), metavar="[WHAT]", required=False
 )
 @option("--output", "--out", "-o", "Write to a file.", type=click.Path(path_type=Path))
-@option("--tag", "Only feeds with this tag.", metavar="TAG")
+@option("--tag TAG", "Only feeds with this tag.")
 @flag("--with-secrets", "OPML: write addresses with the tokens that they contain.")
-@option(
-    "--format",
-    "form",
-    "Format of a table; default: ndjson.",
-    type=click.Choice(get_args(ExportFormat)),
-)
-@option("--since", "Rows of this time or later.", type=parse_time, metavar="TIME")
-@option("--until", "Rows before this time.", type=parse_time, metavar="TIME")
-@option("--feed", "Only rows of this feed.", metavar="FEED")
-@option("--after", "Continue behind the cursor of an earlier export.", metavar="CURSOR")
+@option("--format", "form", "Format of a table; default: ndjson.", choices=get_args(ExportFormat))
+@option("--since TIME", "Rows of this time or later.", type=parse_time)
+@option("--until TIME", "Rows before this time.", type=parse_time)
+@option("--feed FEED", "Only rows of this feed.")
+@option("--after CURSOR", "Continue behind the cursor of an earlier export.")
 @flag("--resume", "Continue the file from where its .cursor file ends.")
 def export(
     what: str | None,

@@ -31,7 +31,7 @@ _SHOWN: Final = 10  # of one kind of problem
 
 @command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@option("--tag", "tags", "Tag every imported feed.", multiple=True, metavar="TAG")
+@option("--tag TAG", "tags", "Tag every imported feed.", multiple=True)
 @flag("--as-is", "Subscribe to the addresses unchecked, without any request.")
 @option(
     "--report", "Write the outcome of each address as a JSON line.", type=click.Path(path_type=Path)

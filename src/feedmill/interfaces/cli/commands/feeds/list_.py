@@ -25,17 +25,17 @@ _WIDE = 110  # columns from which on a list has room for titles and addresses
 
 
 @click.command("list")
-@option("--tag", "Only feeds with this tag.", metavar="TAG")
+@option("--tag TAG", "Only feeds with this tag.")
 @option(
     "--state",
     "Only feeds in this state; circuit-open: they work and fail by turns and are polled rarely.",
-    type=click.Choice(get_args(FeedListState)),
+    choices=get_args(FeedListState),
 )
 @flag("--failing", "Only feeds that fail: the same as --state failing.")
 @flag("--lost", "Only feeds that are gone, with the address that their site proposes.")
 @flag("--late", "Only feeds due for longer than their interval.")
-@option("--host", "Only feeds of this host, as `feedmill hosts` names it.", metavar="HOST")
-@option("--text", "Only feeds with this in their title or address.", metavar="TEXT")
+@option("--host HOST", "Only feeds of this host, as `feedmill hosts` names it.")
+@option("--text TEXT", "Only feeds with this in their title or address.")
 @list_options(100)
 def list_(
     tag: str | None,

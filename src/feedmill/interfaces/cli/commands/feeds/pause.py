@@ -1,17 +1,17 @@
 """`feedmill pause`: stop polling feeds."""
 # Tested in tests/integration/interfaces/cli/
 
-import click
 from msgspec.structs import replace
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.interfaces.cli.command import Answer, command
+from feedmill.interfaces.cli.options import feeds_argument
 from feedmill.publish.to_json import feed_wire
 
 
 @command()
-@click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
+@feeds_argument
 async def pause(services: Services, feeds: tuple[str, ...]) -> Answer:
     """Stop polling feeds until they are resumed."""
     return await set_paused(feeds, services, paused=True)

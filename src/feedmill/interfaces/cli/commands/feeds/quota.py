@@ -19,10 +19,9 @@ from feedmill.publish.shapes import FeedChange
 @command()
 @click.argument("feed")
 @option(
-    "--times",
+    "--times N",
     "Give the feed N times the general quotas; 0 lifts them.",
     type=click.FloatRange(0, 1_000_000),
-    metavar="N",
 )
 @flag("--default", "is_default", "Go back to the general quotas.")
 def quota(feed: str, times: float | None, *, is_default: bool) -> None:

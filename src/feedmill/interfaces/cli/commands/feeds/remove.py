@@ -10,13 +10,13 @@ from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.engine.service.queries import remove_feed
 from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt, exit_with_error, is_json
-from feedmill.interfaces.cli.options import flag
+from feedmill.interfaces.cli.options import feeds_argument, flag
 from feedmill.interfaces.cli.output import format_count, shorten
 from feedmill.model.feed import Feed
 
 
 @command()
-@click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
+@feeds_argument
 @flag("--yes", "Do not ask for confirmation.")
 def remove(feeds: tuple[str, ...], *, yes: bool) -> None:
     """Delete subscriptions and their entries; raw documents are deleted by retention."""

@@ -17,7 +17,7 @@ from feedmill.publish.to_json import decision_wire
 
 @command()
 @click.argument("feed")
-@option("--history", "Decisions to explain.", type=click.IntRange(1, 100), default=1, metavar="N")
+@option("--history N", "Decisions to explain.", least=1, most=100, default=1)
 async def explain(services: Services, feed: str, history: int) -> Answer:
     """Explain the schedule of a feed: the last result, the rules applied and the next poll."""
     found, config = await resolve_feed(feed, services), services.config.moves

@@ -18,7 +18,7 @@ _HEAD = ("host", "state", "reason", "since", "until", "pace", "held", "feeds", "
 @click.argument("host", required=False)
 @flag("--all", "everything", "Also hosts without a problem.")
 @list_options(100)
-@option("--cursor", "An earlier name of --after.", metavar="CURSOR", hidden=True)
+@option("--cursor CURSOR", "An earlier name of --after.", hidden=True)
 def hosts(host: str | None, cursor: str | None, *, everything: bool) -> None:
     """List hosts that pause or fail: since when, until when, at which pace, how many feeds wait, who tries them.
 

@@ -17,9 +17,9 @@ _THE_JOB = click.argument("job_id", metavar="JOB", type=click.IntRange(min=1))
 
 
 @click.group(invoke_without_command=True)
-@option("--kind", "Only jobs of this kind.", metavar="KIND")
-@option("--state", "Only jobs in this state.", type=click.Choice(JOB_STATES))
-@option("--feed", "Only jobs of this feed.", metavar="FEED")
+@option("--kind KIND", "Only jobs of this kind.")
+@option("--state", "Only jobs in this state.", choices=JOB_STATES)
+@option("--feed FEED", "Only jobs of this feed.")
 @list_options(50)
 @click.pass_context
 def jobs(ctx: click.Context, *, kind: str | None, state: str | None, feed: str | None) -> None:

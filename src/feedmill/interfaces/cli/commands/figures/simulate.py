@@ -17,7 +17,7 @@ from feedmill.engine.service.feeds.simulate import (
     simulate_store,
 )
 from feedmill.interfaces.cli.command import Answer, answer_with, command, print_answer
-from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.options import FILE_TO_READ, flag, option
 from feedmill.interfaces.cli.output import format_duration, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async, write_file
 from feedmill.publish.figure_shapes import PolicyFigures
@@ -30,30 +30,20 @@ _HEAD = ("policy", "requests", "per feed-day", "median", "mean", "p90", "missed"
 @click.argument("feed", required=False)
 @flag("--all", "everything", "All feeds; of a large store an even sample.")
 @option(
-    "--series",
-    "A JSON file of publication times instead of the store.",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
+    "--series FILE", "A JSON file of publication times instead of the store.", type=FILE_TO_READ
 )
-@option("--policy", "Default: the one in force.", type=click.Choice(["budget", "seed"]))
+@option("--policy", "Default: the one in force.", choices=["budget", "seed"])
 @option(
-    "--set",
+    "--set KEY=VALUE",
     "settings",
     "Change a setting of [schedule] for the simulation; repeatable.",
     multiple=True,
-    metavar="KEY=VALUE",
 )
+@option("--days", "How far back the record is replayed.", least=1, most=400, default=DEFAULT_DAYS)
 @option(
-    "--days",
-    "How far back the record is replayed.",
-    type=click.IntRange(1, 400),
-    default=DEFAULT_DAYS,
-)
-@option(
-    "--plot",
+    "--plot FILE",
     "Write a picture (SVG): a timeline of one feed, bars of several.",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    metavar="FILE",
 )
 def simulate(
     feed: str | None,

@@ -5,8 +5,6 @@ from datetime import timedelta
 from functools import partial
 from typing import get_args
 
-import click
-
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.health.figures import MAX_TOP_ITEMS, TOP_ITEMS, top_feeds
 from feedmill.interfaces.cli.command import Printer, command
@@ -21,13 +19,11 @@ from feedmill.publish.figure_shapes import RankShape
     "--by",
     "What to order by: new entries, bytes received, failed polls, failures of our own,"
     " mean latency, largest lag, polls, or bytes saved by 304.",
-    type=click.Choice(get_args(TopBy)),
+    choices=get_args(TopBy),
     default="new",
 )
-@option("--days", "How many days, today included (UTC).", type=click.IntRange(1, 400), default=1)
-@option(
-    "--limit", "Maximum number of feeds.", type=click.IntRange(1, MAX_TOP_ITEMS), default=TOP_ITEMS
-)
+@option("--days", "How many days, today included (UTC).", least=1, most=400, default=1)
+@option("--limit", "Maximum number of feeds.", least=1, most=MAX_TOP_ITEMS, default=TOP_ITEMS)
 @list_options()
 async def top(services: Services, by: TopBy, days: int, limit: int) -> Printer:
     """Rank feeds by what their polls brought or cost.

@@ -58,31 +58,29 @@ _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec
 
 @command()
 @option(
-    "--for",
+    "--for SEC",
     "duration",
     "Stop after this long; 0: run until Ctrl-C.",
     type=click.FloatRange(min=0),
     default=60.0,
-    metavar="SEC",
 )
 @option(
-    "--port",
+    "--port PORT",
     "Port of the console; another one when it is taken.",
-    type=click.IntRange(0, 65_535),
+    least=0,
+    most=65_535,
     default=8642,
-    metavar="PORT",
 )
 @option(
-    "--keep",
+    "--keep DIR",
     "Keep the home folder of the demonstration here.",
     type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
 )
 @option(
-    "--metrics-port",
+    "--metrics-port PORT",
     "Serve /metrics for Prometheus on this port of 127.0.0.1.",
-    type=click.IntRange(1, 65_535),
-    metavar="PORT",
+    least=1,
+    most=65_535,
 )
 def demo(  # one parameter for each option
     duration: float, keep: Path | None, port: int, metrics_port: int | None

@@ -26,14 +26,13 @@ class _Answer(NamedTuple):
 
 
 @command()
-@option("--url", "URL to check instead of the configured one.", metavar="URL")
+@option("--url URL", "URL to check instead of the configured one.")
 @option(
-    "--timeout",
+    "--timeout SEC",
     "timeout_sec",
     "Timeout in seconds.",
     type=click.FloatRange(min=0.1),
     default=5.0,
-    metavar="SEC",
 )
 def healthcheck(url: str | None, timeout_sec: float) -> None:
     """Exit with 0 when the role is ready, else with 1 and the reasons.

@@ -35,11 +35,10 @@ def parse_listen_address(text: str) -> tuple[str, int]:
 
 @command("mcp")
 @option(
-    "--http",
+    "--http HOST:PORT",
     "place",
     "Serve streamable HTTP on this address instead of standard input and output.",
     type=parse_listen_address,
-    metavar="HOST:PORT",
 )
 def mcp(place: tuple[str, int] | None) -> None:
     """Serve MCP tools: agents collect, screen and read, and insert what a person confirmed.

@@ -31,11 +31,7 @@ from feedmill.model.event import Relayed
 
 @command()
 @option(
-    "--from",
-    "after",
-    "First publish every event after this sequence number again.",
-    type=click.IntRange(min=0),
-    metavar="SEQ",
+    "--from SEQ", "after", "First publish every event after this sequence number again.", least=0
 )
 @webhooks_option
 @duration_option

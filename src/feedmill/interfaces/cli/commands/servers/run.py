@@ -50,16 +50,9 @@ _BESIDE = 65  # columns of a line beside the name: time, outcome, news, wait, re
 
 
 @command()
-@option(
-    "--metrics-port", "Serve /metrics on loopback.", type=click.IntRange(1, 65_535), metavar="PORT"
-)
+@option("--metrics-port PORT", "Serve /metrics on loopback.", least=1, most=65_535)
 @flag("--console", "Also serve the console and the REST API.")
-@option(
-    "--port",
-    "Port of the console [FEEDMILL_SERVE_PORT, 8642].",
-    type=click.IntRange(0, 65_535),
-    metavar="PORT",
-)
+@option("--port PORT", "Port of the console [FEEDMILL_SERVE_PORT, 8642].", least=0, most=65_535)
 @flag("--stdout", "to_stdout", "Print events as NDJSON.")
 @option("--taps/--no-taps", "Write NDJSON files.", default=True)
 @webhooks_option

@@ -46,7 +46,7 @@ _MEMORY_ENTRIES: Final = 1_000  # that a round in memory shows
 
 
 @command()
-@option("--feed", "feeds", "Only this feed; repeatable.", multiple=True, metavar="FEED")
+@option("--feed FEED", "feeds", "Only this feed; repeatable.", multiple=True)
 @flag("--force", "Poll now, whatever the schedule says; host rate limits still apply.")
 @option("--taps/--no-taps", "Write NDJSON files.", default=True)
 def sync(feeds: tuple[str, ...], *, force: bool, taps: bool) -> None:

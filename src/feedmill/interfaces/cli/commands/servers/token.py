@@ -32,14 +32,12 @@ def token() -> None:
     "--scope",
     "scopes",
     "Permission: write includes read, admin includes both; repeatable.",
-    type=click.Choice(("read", "write", "admin")),
+    choices=("read", "write", "admin"),
     multiple=True,
     default=("read",),
     show_default="read",
 )
-@option(
-    "--expires", "Validity, such as 90d; default: unlimited.", type=parse_duration, metavar="SPAN"
-)
+@option("--expires SPAN", "Validity, such as 90d; default: unlimited.", type=parse_duration)
 async def create_token_command(
     services: Services, name: str, scopes: tuple[Scope, ...], expires: timedelta | None
 ) -> Answer:

@@ -35,23 +35,12 @@ def webhook() -> None:
 
 @command("add", of=webhook)
 @click.argument("url")
-@option("--types", "Only these types of events.", metavar="TYPE,...")
-@option("--feed", "Only events of this feed.", metavar="FEED")
-@option("--tag", "Only events of feeds with this tag.", metavar="TAG")
+@option("--types TYPE,...", "Only these types of events.")
+@option("--feed FEED", "Only events of this feed.")
+@option("--tag TAG", "Only events of feeds with this tag.")
 @flag("--cloudevents", "Send events as CloudEvents 1.0.")
-@option(
-    "--payload",
-    "full: send whole entries.",
-    type=click.Choice(get_args(EventPayload)),
-    default="compact",
-)
-@option(
-    "--from",
-    "from_seq",
-    "Start with this sequence number.",
-    type=click.IntRange(min=1),
-    metavar="SEQ",
-)
+@option("--payload", "full: send whole entries.", choices=get_args(EventPayload), default="compact")
+@option("--from SEQ", "from_seq", "Start with this sequence number.", least=1)
 async def add_webhook_command(services: Services, url: str, **chosen: Any) -> Answer:  # noqa: ANN401
     """Add a webhook that receives events from now on. Its secret is printed once.
 
@@ -116,12 +105,11 @@ async def resume_webhook_command(services: Services, webhook: str) -> Answer:
 @command("replay", of=webhook)
 @_THE_WEBHOOK
 @option(
-    "--from",
+    "--from SEQ",
     "from_seq",
     "Sequence number of the first event to deliver again.",
-    type=click.IntRange(min=1),
+    least=1,
     required=True,
-    metavar="SEQ",
 )
 async def replay_webhook_command(services: Services, webhook: str, from_seq: int) -> Answer:
     """Deliver again, starting with an event."""

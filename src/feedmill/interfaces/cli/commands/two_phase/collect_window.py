@@ -28,6 +28,7 @@ from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.errors import BlobError, ListError, StoreError, UsageError
 from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.options import (
+    FILE_TO_READ,
     flag,
     option,
     out_option,
@@ -59,40 +60,32 @@ class _Wanted(NamedTuple):
 
 
 @command("collect-window")
-@option("--start", "The first day or instant, in UTC.", metavar="TIME")
+@option("--start TIME", "The first day or instant, in UTC.")
+@option("--end TIME", "The last day, or the instant at which the window ends; default: now.")
+@option("--last SPAN", "Instead of --start: a duration up to now, such as 7d or 12h.")
 @option(
-    "--end", "The last day, or the instant at which the window ends; default: now.", metavar="TIME"
-)
-@option("--last", "Instead of --start: a duration up to now, such as 7d or 12h.", metavar="SPAN")
-@option(
-    "--feeds",
+    "--feeds URL|FILE",
     "An address, or a file of addresses; repeatable. More may follow as arguments.",
     multiple=True,
-    metavar="URL|FILE",
 )
-@option(
-    "--opml",
-    "Every feed of a list: OPML, feeds.json or plain addresses.",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
-@option("--tag", "Subscriptions with this tag.", metavar="TAG")
+@option("--opml", "Every feed of a list: OPML, feeds.json or plain addresses.", type=FILE_TO_READ)
+@option("--tag TAG", "Subscriptions with this tag.")
 @flag("--all", "everything", "Every subscription, except paused ones with the tag collected.")
 @topics_option
 @topic_option
 @option(
-    "--prompt",
+    "--prompt TEXT",
     "--topic-prompt",
     "Description of what you are looking for.",
     default="",
-    metavar="TEXT",
     show_default=False,
 )
 @option(
-    "--pages",
+    "--pages N",
     "Maximum number of archive pages per source.",
-    type=click.IntRange(1, 1_000),
+    least=1,
+    most=1_000,
     default=DEFAULT_PAGES,
-    metavar="N",
 )
 @out_option("candidates.json")
 @click.argument("more", nargs=-1, metavar="[URL|FILE]...")

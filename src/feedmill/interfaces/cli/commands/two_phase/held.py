@@ -20,9 +20,9 @@ from feedmill.model.feed import Feed
 from feedmill.model.screening import HeldEntry
 
 _feed_option = option(
-    "--feed", "names", "Only entries of this feed; repeatable.", multiple=True, metavar="FEED"
+    "--feed FEED", "names", "Only entries of this feed; repeatable.", multiple=True
 )
-_tag_option = option("--tag", "Only entries of feeds with this tag.", metavar="TAG")
+_tag_option = option("--tag TAG", "Only entries of feeds with this tag.")
 
 
 @click.group()

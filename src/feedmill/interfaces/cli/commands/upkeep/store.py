@@ -16,9 +16,7 @@ from feedmill.interfaces.cli.output import progress, shorten, show_table, style_
 from feedmill.model.running.storage import ComparedTable, Transfer
 from feedmill.observe.masking import mask_secrets
 
-_batch_option = option(
-    "--batch-rows", "Rows per transaction.", type=click.IntRange(min=1), default=BATCH_ROWS
-)
+_batch_option = option("--batch-rows", "Rows per transaction.", least=1, default=BATCH_ROWS)
 
 
 @click.group()
@@ -131,11 +129,10 @@ def _say_carried(done: Transfer, url: str) -> None:
 
 @command("mark-restored", of=store, short_help="Tell readers that the event log went back.")
 @option(
-    "--delivered",
+    "--delivered SEQ",
     "The highest event number that a reader may have, where it is known.",
-    type=click.IntRange(min=0),
+    least=0,
     default=0,
-    metavar="SEQ",
     show_default=False,
 )
 @click.option("--told", "earlier", type=click.IntRange(min=0), default=0, hidden=True)
