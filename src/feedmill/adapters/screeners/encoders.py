@@ -65,7 +65,12 @@ class OnnxEncoder:
         batches = [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]
         # Batches side by side: the runtime's own threads burn twice the CPU for the same work.
         with ThreadPoolExecutor(self._threads) as pool:
-            found = list(pool.map(lambda some: self._run([passages[at] for at in some]), batches))
+            try:
+                runs = pool.map(lambda some: self._run([passages[at] for at in some]), batches)
+                found = list(runs)
+            except Exception as problem:  # onnxruntime raises types of its own for every fault
+                message = f"{self._path} cannot be run: {problem}"
+                raise ScreenerError(message, reason="model-damaged") from problem
         rows = checked_vectors(found, len(passages), str(self._path), "model-damaged")
         matrix = np.empty_like(rows)
         matrix[order] = rows

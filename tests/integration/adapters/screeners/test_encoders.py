@@ -254,6 +254,15 @@ def test_a_tokenizer_of_another_kind_is_read_as_well(tmp_path: Path) -> None:
     assert found[:, 0].tolist() == pytest.approx([1 / 3, 2 / 5])
 
 
+def test_a_tokenizer_of_another_model_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    path = token_model(tmp_path, {"model": {"type": "WordPiece", "vocab": {"[UNK]": 99}}})
+
+    with pytest.raises(ScreenerError, match=r"model\.onnx") as caught:
+        asyncio.run(OnnxEncoder("x", path, frozenset(), 1).encode(["bees"]))
+
+    assert caught.value.reason == "model-damaged"
+
+
 @pytest.mark.parametrize(
     ("tokenizer", "reason"),
     [
