@@ -17,6 +17,7 @@ class Refresh(Value):
     lane: Lane | None  # None: outside the schedule (ingest-one, insert-selected)
     feed: Feed  # as it is after the refresh
     fetch: FetchRecord
+    before: Feed | None = None  # the feed as it was read: what stayed the same need not be written
     decision: Decision | None = None
     blob: BlobRef | None = None
     changes: Changes | None = None  # None: no document was read

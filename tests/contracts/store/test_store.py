@@ -1230,3 +1230,29 @@ def test_a_lane_of_nobody_is_neither_renewed_nor_released(tell: Tell) -> None:
         await store.release(ghost, PACE, now=NOON)
 
     tell(story)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({}, id="what every poll notes"),
+        pytest.param({"hints": Hints(), "last_detail": "slow"}, id="notes of another kind"),
+        pytest.param({"schedule": ScheduleState(interval_sec=60.0)}, id="the interval"),
+        pytest.param(
+            {"schedule": ScheduleState(interval_sec=60.0, health="suspect")}, id="the health"
+        ),
+        pytest.param({"validators": Validators(etag='"v2"', url="https://a.example/")}, id="etag"),
+        pytest.param({"same_bodies": 2}, id="a counter"),
+    ],
+)
+def test_a_304_stores_whatever_it_changed_of_the_feed(tell: Tell, change: dict[str, Any]) -> None:
+    async def story(store: Store) -> None:
+        feed = await poll(store, await a_feed(store), 1, [an_entry("a")], at=NOON)
+        made = a_refresh(feed, 2, at=NOON + HOUR)
+        after = replace(made.feed, **change)
+
+        await store.commit(replace(made, feed=after, before=feed))
+
+        assert await store.feed(feed.id) == after
+
+    tell(story)

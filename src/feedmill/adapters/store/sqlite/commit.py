@@ -13,11 +13,14 @@ from feedmill.adapters.store.tables.changes import (
     remaining_events,
 )
 from feedmill.adapters.store.tables.codec import (
+    NOTED_COLUMNS,
     STATE_COLUMNS,
     Row,
     blob_row,
+    is_noted_only,
     json_text,
     micros,
+    noted_row,
     state_row,
 )
 from feedmill.adapters.store.tables.contents.held_entries import hold, release
@@ -51,6 +54,10 @@ _INSERT_FETCH: Final = (
 )
 _UPDATE_FEED: Final = (
     f"UPDATE feeds SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)},"
+    " confirmations = ?, confirmed_at = ? WHERE feed_no = ?"
+)
+_NOTE_POLL: Final = (
+    f"UPDATE feeds SET {', '.join(f'{name} = ?' for name in NOTED_COLUMNS)},"
     " confirmations = ?, confirmed_at = ? WHERE feed_no = ?"
 )
 # SQLite writes an index again when a statement names its column, whatever the value: a poll that
@@ -219,7 +226,12 @@ def _update_feed(
 ) -> None:
     """The state of the feed; a 304 or a whole document confirms every entry in it by this row."""
     confirmed_at = document.seen_at if document.whole else document.before_at
-    state, about = state_row(refresh.feed), (document.confirmation, confirmed_at, document.feed_no)
+    about = (document.confirmation, confirmed_at, document.feed_no)
+    before, after = refresh.before, refresh.feed
+    if refresh.changes is None and before is not None and is_noted_only(before, after):
+        connection.execute(_NOTE_POLL, (*noted_row(after), *about))
+        return
+    state = state_row(after)
     if refresh.changes is None and refresh.lane is not None:
         unread = state[:_TITLE_AT] + state[_TITLE_AT + 1 :]
         connection.execute(_UPDATE_UNREAD, (*unread, *about))

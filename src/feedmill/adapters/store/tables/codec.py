@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar, get_args, get_origi
 from uuid import UUID, uuid5
 
 import msgspec
+from msgspec.structs import replace
 
 from feedmill.adapters.store.secret_keys import SEALED, seal, unseal
 from feedmill.model.base import filled
@@ -200,7 +201,7 @@ def change_overrides(own: FeedOverrides, change: Callable[[str], str]) -> FeedOv
     """The overrides with every secret changed: password, values of headers, proxy."""
     if own.password is None and own.proxy is None and not own.headers:
         return own
-    return msgspec.structs.replace(
+    return replace(
         own,
         password=None if own.password is None else change(own.password),
         proxy=None if own.proxy is None else change(own.proxy),
@@ -243,6 +244,12 @@ STATE_COLUMNS: Final = (
     *("ewma_interarrival_sec", "last_published_at"),
     *("etag", "last_modified", "validators_url", "vary", "vary_any"),
 )
+# What every poll notes of a feed; a 304 changes nothing else, as a rule.
+_NOTED: Final = (
+    "reason", "hints", "last_decision_at", "last_fetch_at", "last_success_at", "last_result", "last_status",
+    "last_detail", "new_entries_last_fetch",
+)  # fmt: skip
+NOTED_COLUMNS: Final = (*_NOTED, "interval_sec")
 FEED_COLUMNS: Final = ", ".join(
     "s.next_run_at" if name == "next_poll_at" else f"f.{name}"
     for name in (*_FEED.columns, *STATE_COLUMNS[len(_STATE) :])
@@ -256,6 +263,7 @@ def feed_of_new(new: NewFeed) -> Feed:
 
 given_row: Final = _FEED.writer(*GIVEN_COLUMNS)
 _state_row: Final = _FEED.writer(*_STATE)
+_noted_row: Final = _FEED.writer(*_NOTED)
 _schedule_row: Final = _SCHEDULE.writer()
 
 
@@ -268,6 +276,18 @@ def state_row(feed: Feed) -> Row:
         *((None, None) if cadence is None else _CADENCE.row(cadence)),
         *(_NO_VALIDATORS if validators is None else _VALIDATORS.row(validators)),
     )
+
+
+def noted_row(feed: Feed) -> Row:
+    """The feed's NOTED_COLUMNS."""
+    return (*_noted_row(feed), feed.schedule.interval_sec)
+
+
+def is_noted_only(before: Feed, after: Feed) -> bool:
+    """True when nothing but NOTED_COLUMNS and the next poll changed."""
+    noted = {name: getattr(before, name) for name in (*_NOTED, "next_poll_at")}
+    schedule = replace(after.schedule, interval_sec=before.schedule.interval_sec)
+    return replace(after, schedule=schedule, **noted) == before
 
 
 def feed_of(row: Row) -> Feed:
