@@ -21,6 +21,9 @@ from feedmill.model.base import Value
 from feedmill.model.canonical import FoundFeed
 
 _MAX_PATTERN_CHARS: Final = 1_000
+_MAX_SEARCHED_CHARS: Final = 262_144  # of a page, by `find`
+_ATOM: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+_REPEAT: Final = re.compile(r"(?:[*+]|\{\d*,(?:\d{2,})?\})(\+?)")  # without an end, or a far one
 _KEPT_PARAMS: Final = ("q", "sort", "t", "restrict_sr")
 _COMMENTS: Final = re.compile(r"/comments/")
 _FEED_FILE: Final = re.compile(r"\.(?:atom|rss)\Z", re.IGNORECASE)
@@ -168,7 +171,7 @@ class _Compiled:
         if not self._find:
             return {}
         for pattern in self._find:
-            if (found := pattern.search(page.text)) is not None:
+            if (found := pattern.search(page.text, 0, _MAX_SEARCHED_CHARS)) is not None:
                 return {name: _unescaped(text) for name, text in found.groupdict("").items()}
         return None
 
@@ -195,7 +198,40 @@ def _groups(patterns: Sequence[str]) -> tuple[set[str], list[str]]:
             groups |= re.compile(pattern).groupindex.keys()
         except re.error as problem:
             words.append(f"{pattern!r} is no regular expression ({problem})")
+            continue
+        if _may_never_end(pattern):
+            words.append(
+                f"{pattern!r} repeats a group that itself repeats or has alternatives, which may take for ever;"
+                " make one of them possessive (++ or *+)"
+            )
     return groups, words
+
+
+def _may_never_end(pattern: str) -> bool:
+    """Whether a repeated group has a repeat or alternatives inside: its time may double with each character."""
+    inside, is_ambiguous, at = (
+        [False],
+        False,
+        0,
+    )  # of each open group; of the group that was just closed
+    while at < len(pattern):
+        if repeat := _REPEAT.match(pattern, at):
+            if is_ambiguous and not repeat[1]:
+                return True
+            inside[-1] |= not repeat[1]
+            is_ambiguous, at = False, repeat.end()
+            continue
+        atom = _ATOM.match(pattern, at)
+        part = atom[0] if atom else pattern[at]
+        is_ambiguous, at = False, at + len(part)
+        if part == "(":
+            inside.append(False)
+        elif part == ")":
+            is_ambiguous = inside.pop()
+            inside[-1] |= is_ambiguous
+        elif part == "|":
+            inside[-1] = True
+    return False
 
 
 def _asked_for(rule: PlatformRule, query: str) -> dict[str, str] | None:

@@ -248,6 +248,20 @@ def test_rules_of_a_user_are_asked_before_the_shipped_ones() -> None:
         pytest.param(
             f'[[rule]]\nname = "a"\npath = "{"a" * 1001}"\nfeeds = ["x"]', "1000 char", id="long"
         ),
+        *(
+            pytest.param(
+                f"[[rule]]\nname = 'a'\npath = '{path}'\nfeeds = ['x']", "take for ever", id=path
+            )
+            for path in (
+                "(a+)+",
+                "((?:a*)b)*",
+                "(a|aa)*",
+                "(a|aa){2,}",
+                "([ab)]+x){3,99}",
+                r"(\)a*)+",
+                "(?:(?P<x>a+)?)*",
+            )
+        ),
         pytest.param(
             '[[handle]]\nname = "a"\npattern = "("\npage = "{b}"',
             "no group is called 'b'",
@@ -299,3 +313,18 @@ def test_a_place_for_the_query_is_empty_where_a_rule_asks_for_none() -> None:
     (found,) = rules.feeds_of_address("https://search.example/find?q=ada")
 
     assert found.url == "https://search.example/rss?"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("(?:a+)*+", id="possessive"),
+        pytest.param(r"(?:[(*]+/)?(?:x|y)/\(*", id="signs without their meaning"),
+        pytest.param("(?:ab)*(?:a|b){1,3}", id="nothing repeats inside"),
+        pytest.param("(?:a{2})+", id="a fixed number inside"),
+    ],
+)
+def test_pattern_that_ends_soon_is_taken(path: str) -> None:
+    rules = read_rules(f"[[rule]]\nname = 'a'\npath = '{path}'\nfeeds = ['https://e.org/feed']")
+
+    assert len(rules.rules) == 1
