@@ -144,6 +144,29 @@ def test_a_cursor_of_a_complete_export_leads_to_what_came_since(
     tell(story)
 
 
+@pytest.mark.parametrize("name", sorted(EXPORTS))
+@pytest.mark.parametrize("others", [1, 0], ids=["another feed stays", "no feed stays"])
+def test_export_goes_on_after_the_feed_with_the_newest_rows_was_removed(
+    tell: Tell, name: ExportName, others: int
+) -> None:
+    async def story(store: Store) -> None:
+        feeds = [(await store.add_feed(new_feed(number)))[0] for number in range(1, 2 + others)]
+        for number, feed in enumerate(feeds, start=1):
+            await poll(store, feed, number, [an_entry(f"{number}")], at=NOON + HOUR * number)
+        cursor = (await store.export_batch(name, ExportFilter())).cursor
+        await store.remove_feed(feeds[-1].id)
+        added, _ = await store.add_feed(new_feed(7))
+        await poll(store, added, 7, [an_entry("7")], at=NOON + HOUR * 7)
+
+        batch = await store.export_batch(name, ExportFilter(), after=cursor)
+
+        rows = await rows_of(store, name)
+        assert [_named(name, row) for row in batch.rows] == rows[-1:]
+        assert len(rows) == 1 + others
+
+    tell(story)
+
+
 def test_exports_are_filtered_by_time_feed_and_tag(tell: Tell) -> None:
     async def story(store: Store) -> None:
         for number in (1, 2):

@@ -49,8 +49,9 @@ SELECT f.feed_no, f.confirmations, coalesce(f.confirmed_at, 0),
        f.arrivals_block, (SELECT block FROM header_blocks WHERE block_id = f.arrivals_block)
   FROM feeds f WHERE f.id = ?"""
 _INSERT_FETCH: Final = (
-    "INSERT INTO fetches (feed_no, request_block, response_block, arrivals_block, decision,"
-    f" {', '.join(fetches.FETCH_COLUMNS)}) VALUES ({', '.join('?' * (len(fetches.FETCH_COLUMNS) + 5))})"
+    "INSERT INTO fetches (fetch_no, feed_no, request_block, response_block, arrivals_block, decision,"
+    f" {', '.join(fetches.FETCH_COLUMNS)}) SELECT 1 + max(last_removed, (SELECT coalesce(max(fetch_no), 0)"
+    f" FROM fetches)), {', '.join('?' * (len(fetches.FETCH_COLUMNS) + 5))} FROM fetch_numbers"
 )
 _UPDATE_FEED: Final = (
     f"UPDATE feeds SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)},"

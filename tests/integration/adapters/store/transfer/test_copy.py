@@ -63,7 +63,8 @@ def test_every_table_and_every_column_of_both_stores_is_carried(
 
     carried_names = {table.old_name for table in TABLES}
     own = {name for name in names if name.startswith("entry_search_index")}  # made of the tokens
-    assert names - {"sqlite_sequence"} - own == carried_names | LEFT_BEHIND
+    own |= {"sqlite_sequence", "fetch_numbers"}  # PostgreSQL counts by itself
+    assert names - own == carried_names | LEFT_BEHIND
     assert set(new) == {table.name for table in TABLES} | LEFT_BEHIND | OWN_TABLES
     for table in TABLES:
         made = {*table.digests, *table.copies}
