@@ -6,7 +6,6 @@ async def pause(services: Services, feed: str) -> Answer:
     ...
     return Answer(shape, "paused")
 """
-# Tested in tests/integration/interfaces/cli/
 
 import sys
 from collections.abc import Awaitable, Callable
