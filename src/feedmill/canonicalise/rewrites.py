@@ -9,12 +9,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise import urls
-from feedmill.canonicalise.pasted_url import (
-    convert_feed_scheme,
-    resolve_url,
-    without_end_of_sentence,
-)
+from feedmill.canonicalise import pasted_url, urls
 from feedmill.model.canonical import RequestRole
 
 # A URL that a rewrite does not know is answered with None.
@@ -39,7 +34,7 @@ _WORDPRESS_PATH = re.compile(r"/feed(?:/(?:atom|rss2|rss|rdf))?\Z", re.IGNORECAS
 
 def starting_urls(address: str, rewrites: Sequence[Rewrite]) -> list[tuple[str, RequestRole]]:
     """The URLs that a search requests first, in order; () for what is no address."""
-    url = resolve_url(address)
+    url = pasted_url.resolve_url(address)
     if url is None or urls.hides_ipv4(address, url):
         return []
     url = urls.strip_userinfo_and_fragment(url)
@@ -50,7 +45,7 @@ def starting_urls(address: str, rewrites: Sequence[Rewrite]) -> list[tuple[str, 
     starts[url] = "input"
     if url.startswith("https:") and not _names_protocol(address.strip()):
         starts[urls.other_scheme(url)] = "input"
-    bare = resolve_url(without_end_of_sentence(address))
+    bare = pasted_url.resolve_url(pasted_url.without_end_of_sentence(address))
     if bare is not None and not urls.hides_ipv4(
         address, bare
     ):  # only where the address as written is none
@@ -123,7 +118,9 @@ def wordpress_candidates(url: str) -> tuple[str, ...]:
 
 def _names_protocol(text: str) -> bool:
     """Whether the text itself says http or https; `feed://host` and `host/feed` do not."""
-    is_feed_scheme = convert_feed_scheme(text) != convert_feed_scheme(text, "http")
+    is_feed_scheme = pasted_url.convert_feed_scheme(text) != pasted_url.convert_feed_scheme(
+        text, "http"
+    )
     return "://" in text and not is_feed_scheme
 
 

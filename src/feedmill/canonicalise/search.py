@@ -20,15 +20,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from feedmill.canonicalise import policies
 from feedmill.canonicalise.pasted_url import resolve_url
-from feedmill.canonicalise.policies import (
-    FEED_PRESETS,
-    POLICIES,
-    PRESET_LEVELS,
-    FeedVariant,
-    UrlPolicy,
-    feed_variants,
-)
 from feedmill.canonicalise.rewrites import (
     ProbeRule,
     Rewrite,
@@ -66,7 +59,7 @@ class CanonicalOptions(Value):
     """Request budget and preferences of a search (seed 004, configuration options)."""
 
     budget: int = 3  # requests after the first one
-    presets: tuple[str | UrlPolicy, ...] = FEED_PRESETS
+    presets: tuple[str | policies.UrlPolicy, ...] = policies.FEED_PRESETS
     tracking_params: tuple[str, ...] | None = None  # None: ours
     rewrites: tuple[Rewrite, ...] = ()  # the first that knows an address speaks
     probes: tuple[ProbeRule, ...] = ()
@@ -130,7 +123,7 @@ def _search(walk: "_Walk", home: str) -> SearchSteps[canonical.Canonical | canon
         secure.reason or walk.reason_of_staying(),
         source=secure.source,
         preset=secure.preset,
-        level=PRESET_LEVELS.get(secure.preset, 0),
+        level=policies.PRESET_LEVELS.get(secure.preset, 0),
     )
 
 
@@ -160,8 +153,10 @@ class _Walk:
             spelt[url] = None
         return tuple(spelt)
 
-    def variants(self, url: str) -> tuple[FeedVariant, ...]:
-        return feed_variants(url, self.presets, tracking_params=self.options.tracking_params)
+    def variants(self, url: str) -> tuple[policies.FeedVariant, ...]:
+        return policies.feed_variants(
+            url, self.presets, tracking_params=self.options.tracking_params
+        )
 
     def look_up(
         self, urls: Sequence[str], *, after_fetch: bool
@@ -392,11 +387,13 @@ class _Walk:
         return "fallback" if self.tried else "response_url"
 
 
-def _presets(options: CanonicalOptions) -> Iterator[UrlPolicy]:
+def _presets(options: CanonicalOptions) -> Iterator[policies.UrlPolicy]:
     for preset in options.presets:
-        policy = preset if isinstance(preset, UrlPolicy) else POLICIES.get(preset)
+        policy = preset if isinstance(preset, policies.UrlPolicy) else policies.POLICIES.get(preset)
         if policy is None:
-            feed_variants("https://example.com/", (preset,))  # raises with the names there are
+            policies.feed_variants(
+                "https://example.com/", (preset,)
+            )  # raises with the names there are
         elif options.prefer_no_www or not policy.strips_www:
             yield policy
         else:

@@ -69,7 +69,7 @@ def same_feed(one: Seen, other: Seen) -> Proof | None:
         return "content"
     if not one.signature or not other.signature:
         return None
-    if one.signature.startswith(_EMPTY) and not _share_host(one, other):
+    if one.signature.startswith(_EMPTY) and _own_host(one.final_url) != _own_host(other.final_url):
         return None
     urls = (one.url, one.final_url, other.url, other.final_url)
     is_same = neutralise_urls(one.signature, urls) == neutralise_urls(other.signature, urls)
@@ -92,10 +92,6 @@ def neutralise_urls(text: str, urls: Iterable[str]) -> str:
     if hosts:
         text = _ABSOLUTE.sub(lambda match: "/" if _is_own(match, hosts) else match[0], text)
     return _TRAILING_SLASH.sub(r"\1\2", text)
-
-
-def _share_host(one: Seen, other: Seen) -> bool:
-    return _own_host(one.final_url) == _own_host(other.final_url)
 
 
 def _own_host(url: str) -> str | None:

@@ -71,7 +71,7 @@ def overrides_shape(own: FeedOverrides) -> shapes.OverridesShape:
 
 def decision_shape(decision: Decision, words: tuple[str, ...] = ()) -> shapes.DecisionShape:
     """A decision with its chain of reasons; `words` are the same in sentences."""
-    inputs = decision.inputs
+    inputs, hints = decision.inputs, decision.inputs.hints
     return shapes.DecisionShape(
         decided_at=to_utc(inputs.now),
         reason=decision.reason,
@@ -81,7 +81,7 @@ def decision_shape(decision: Decision, words: tuple[str, ...] = ()) -> shapes.De
         delay_sec=round(decision.delay_sec, 3),
         next_poll_at=to_utc(decision.next_poll_at),
         steps=tuple(filled(shapes.StepShape, step) for step in decision.steps),
-        hints=_hints(inputs.hints),
+        hints={name: _hint(getattr(hints, name)) for name in hints.__struct_fields__},
         words=words,
     )
 
@@ -165,10 +165,6 @@ def _stats(feed: Feed) -> shapes.FeedStats:
         ewma_interarrival_sec=round(cadence.ewma_sec) if cadence else None,
         new_entries_last_fetch=feed.new_entries_last_fetch,
     )
-
-
-def _hints(hints: Hints) -> dict[str, shapes.HintShape | None]:
-    return {name: _hint(getattr(hints, name)) for name in hints.__struct_fields__}
 
 
 def _hint(hint: Hint[Any] | None) -> shapes.HintShape | None:

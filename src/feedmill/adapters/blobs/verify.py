@@ -30,20 +30,14 @@ def verify_segments(
         problems += _rows(storage, sorted(rows, key=lambda ref: ref.offset))
     indexed = {ref.sha256 for ref in refs}
     known = {(problem.segment, problem.offset) for problem in problems}
-    for name in _sealed(storage) if only is None else only:
+    listed = [one.name for one in storage.segments() if one.sealed] if only is None else only
+    for name in listed:
         found = _records(storage, name, indexed)
         problems += [one for one in found if (one.segment, one.offset) not in known]
-    if only is None:
-        problems += map(_foreign, storage.unknown_files())
+    for name in storage.unknown_files() if only is None else ():
+        detail = "feedmill did not put this here"
+        problems.append(BlobProblem(fault="foreign", segment=name, detail=detail))
     return tuple(problems)
-
-
-def _sealed(storage: SegmentStorage) -> list[str]:
-    return [segment.name for segment in storage.segments() if segment.sealed]
-
-
-def _foreign(name: str) -> BlobProblem:
-    return BlobProblem(fault="foreign", segment=name, detail="feedmill did not put this here")
 
 
 def _rows(storage: SegmentStorage, refs: Sequence[BlobRef]) -> Iterator[BlobProblem]:

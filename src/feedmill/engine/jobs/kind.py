@@ -167,14 +167,6 @@ class KindLimits(NamedTuple):
     at_once: int | None = None
 
 
-def _no_limits(_: Config) -> KindLimits:
-    return KindLimits()
-
-
-def _no_job(_: Config) -> NewJob | None:
-    return None
-
-
 class JobKind(NamedTuple):
     """One kind of job; listed in registry.py."""
 
@@ -184,8 +176,8 @@ class JobKind(NamedTuple):
     max_attempts: int = 8  # of one step, before the job has failed
     backoff_base_sec: float = 60.0  # after the first failure; then doubled
     backoff_cap_sec: float = 21_600.0
-    limits: Callable[[Config], KindLimits] = _no_limits
-    standing: Callable[[Config], NewJob | None] = _no_job  # queued whenever a runner starts
+    limits: Callable[[Config], KindLimits] = lambda _: KindLimits()
+    standing: Callable[[Config], NewJob | None] = lambda _: None  # queued whenever a runner starts
     one_per_host: bool = False  # for steps that leave their lane and go on: one at a time at a host
 
 

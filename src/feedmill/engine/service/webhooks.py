@@ -24,7 +24,6 @@ from feedmill.model.base import Value
 from feedmill.model.event import Event, EventType
 from feedmill.model.fetch import Refused
 from feedmill.model.running.webhook import (
-    DeadLetter,
     Delivery,
     EventFormat,
     EventPayload,
@@ -162,8 +161,8 @@ async def _batch(webhook: Webhook, events: Sequence[Event], services: Services) 
 async def resend_dead_letters(webhook_id: str, services: Services) -> Resent:
     """Send the dead letters again, the oldest first, until one fails."""
     webhook = await load_webhook(webhook_id, services.store)
-    sent = 0
-    while letters := (await _letters(webhook_id, services.store)):
+    sent, read = 0, services.store.dead_letters
+    while letters := (await read(webhook_id, limit=_LETTERS_PER_PAGE)).items:
         for letter in letters:
             batch = await _batch(webhook, letter.events, services)
             done = await send_batch(webhook, batch, services)
@@ -179,10 +178,6 @@ async def _change(webhook: Webhook, store: WebhookStore) -> Webhook:
     if not await store.change_webhook(webhook):
         raise _unknown(webhook.id)
     return webhook
-
-
-async def _letters(webhook_id: str, store: WebhookStore) -> tuple[DeadLetter, ...]:
-    return (await store.dead_letters(webhook_id, limit=_LETTERS_PER_PAGE)).items
 
 
 async def _count_letters(webhook_id: str, store: WebhookStore) -> int:

@@ -51,7 +51,8 @@ async def discover(
     if response.status == 429:
         return Found(feeds=(), reason="rate-limited")
     is_allowed = await gate.allows(response.final_url)
-    begin = partial(_begin, response, options, is_read=is_allowed and _is_page(response))
+    is_page = response.status is not None and 200 <= response.status < 300
+    begin = partial(_begin, response, options, is_read=is_allowed and is_page)
     if len(response.body) > thread_bytes:
         search, step = await asyncio.to_thread(begin)
     else:
@@ -74,10 +75,6 @@ async def _run(search: DiscoverySteps, step: Ask | Found, gate: Gate, ask: Probe
     while isinstance(step, Ask):
         step = _next(search, await _answer(step, gate, ask))
     return step
-
-
-def _is_page(response: RawResponse) -> bool:
-    return response.status is not None and 200 <= response.status < 300
 
 
 def _begin(

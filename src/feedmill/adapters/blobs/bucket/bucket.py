@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import obstore
 from obstore.exceptions import AlreadyExistsError
 
+from feedmill.adapters.blobs import segment_source
 from feedmill.adapters.blobs.bucket.errors import (
     OBJECT_STORE_ERRORS,
     is_missing,
@@ -26,13 +27,6 @@ from feedmill.adapters.blobs.bucket.errors import (
 )
 from feedmill.adapters.blobs.errors import moved_error
 from feedmill.adapters.blobs.record import ReadAt
-from feedmill.adapters.blobs.segment_source import (
-    PACKED_SUFFIX,
-    SEALED_SUFFIX,
-    Write,
-    check_segment_name,
-    is_segment_name,
-)
 from feedmill.adapters.failpoints import reach
 from feedmill.errors import BlobMoved
 from feedmill.model.running.storage import Segment, created_at
@@ -78,7 +72,7 @@ class Bucket:
             raise name_taken_error(self.place)
 
     @contextmanager
-    def writing(self, name: str) -> Iterator[Write]:
+    def writing(self, name: str) -> Iterator[segment_source.Write]:
         """A new segment, gathered in memory and put at the end; nothing when nothing was written."""
         chunks: list[bytes] = []
         yield chunks.append
@@ -132,7 +126,7 @@ class Bucket:
 
     def mark_for_deletion(self, name: str, now: datetime) -> None:
         """Note that nothing points into the segment."""
-        key = f"{MARKS_PREFIX}/{check_segment_name(name)}/{now.astimezone(UTC).strftime(_INSTANT)}"
+        key = f"{MARKS_PREFIX}/{segment_source.check_segment_name(name)}/{now.astimezone(UTC).strftime(_INSTANT)}"
         self._put(key, b"")  # or another process marked it at the same moment
         self._seen.pop(name, None)
         if not self._is_there(name):  # dropped meanwhile by another process
@@ -212,7 +206,7 @@ class Bucket:
     def _marks(self, name: str) -> list[tuple[str, datetime]]:
         found = (
             (key, _mark_of(key))
-            for key, _ in self._list(f"{MARKS_PREFIX}/{check_segment_name(name)}/")
+            for key, _ in self._list(f"{MARKS_PREFIX}/{segment_source.check_segment_name(name)}/")
         )
         return [(key, mark[1]) for key, mark in found if mark is not None]
 
@@ -273,13 +267,13 @@ class RangeCache:
 
 def segment_key(name: str) -> str:
     """The key of a segment."""
-    return f"{SEGMENTS_PREFIX}/{_day_of(check_segment_name(name))}/{name}{SEALED_SUFFIX}"
+    return f"{SEGMENTS_PREFIX}/{_day_of(segment_source.check_segment_name(name))}/{name}{segment_source.SEALED_SUFFIX}"
 
 
 def segment_name_of(key: str) -> str | None:
     """The segment that lies under a key; None when it is no key of ours."""
-    name = key.rpartition("/")[2].removesuffix(SEALED_SUFFIX)
-    return name if is_segment_name(name) and key == segment_key(name) else None
+    name = key.rpartition("/")[2].removesuffix(segment_source.SEALED_SUFFIX)
+    return name if segment_source.is_segment_name(name) and key == segment_key(name) else None
 
 
 def _day_of(name: str) -> str:
@@ -289,7 +283,9 @@ def _day_of(name: str) -> str:
 
 def _mark_of(key: str) -> tuple[str, datetime] | None:
     match key.split("/"):
-        case [place, name, instant] if place == MARKS_PREFIX and is_segment_name(name):
+        case [place, name, instant] if place == MARKS_PREFIX and segment_source.is_segment_name(
+            name
+        ):
             try:
                 return name, datetime.strptime(instant, _INSTANT).replace(tzinfo=UTC)
             except ValueError:
@@ -302,6 +298,6 @@ def _segment(name: str, size: int, condemned_at: datetime | None) -> Segment:
         name=name,
         size_bytes=size,
         sealed=True,
-        packed=name.endswith(PACKED_SUFFIX),
+        packed=name.endswith(segment_source.PACKED_SUFFIX),
         condemned_at=condemned_at,
     )

@@ -20,15 +20,9 @@ from stat import S_ISREG
 from typing import Final
 
 from feedmill.adapters import files as durable_files
+from feedmill.adapters.blobs import segment_source
 from feedmill.adapters.blobs.errors import blob_error, moved_error
 from feedmill.adapters.blobs.record import ReadAt
-from feedmill.adapters.blobs.segment_source import (
-    PACKED_SUFFIX,
-    SEALED_SUFFIX,
-    Write,
-    check_segment_name,
-    is_segment_name,
-)
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.files import PRIVATE_FILE, make_folder, sync_folder
 from feedmill.model.running.storage import Segment
@@ -69,7 +63,7 @@ class SegmentFolder:
         """Make a complete segment immutable; closing the descriptor gives up the lock."""
         durable_files.sync_data(file)
         reach("segment-seal")
-        self._file(name, OPEN_SUFFIX).rename(self._file(name, SEALED_SUFFIX))
+        self._file(name, OPEN_SUFFIX).rename(self._file(name, segment_source.SEALED_SUFFIX))
         reach("segment-sealed")
         sync_folder(self.path)
 
@@ -78,7 +72,7 @@ class SegmentFolder:
         self._file(name, OPEN_SUFFIX).unlink(missing_ok=True)
 
     @contextmanager
-    def writing(self, name: str) -> Iterator[Write]:
+    def writing(self, name: str) -> Iterator[segment_source.Write]:
         """A new segment: sealed at the end; removed when nothing was written, or when it failed."""
         end = 0
 
@@ -106,7 +100,7 @@ class SegmentFolder:
 
     def adopt(self, name: str, data: bytes) -> None:
         """Keep a whole sealed segment from elsewhere; it has its name only when it is durable."""
-        if self._file(name, SEALED_SUFFIX).exists():
+        if self._file(name, segment_source.SEALED_SUFFIX).exists():
             return
         part = self._file(name, PART_SUFFIX)
         file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
@@ -116,7 +110,7 @@ class SegmentFolder:
             durable_files.sync_data(file)
         finally:
             os.close(file)
-        part.rename(self._file(name, SEALED_SUFFIX))
+        part.rename(self._file(name, segment_source.SEALED_SUFFIX))
         sync_folder(self.path)
 
     def size(self, name: str) -> int:
@@ -162,7 +156,7 @@ class SegmentFolder:
         found = (
             self._segment(path)
             for path in self._files()
-            if path.suffix in (OPEN_SUFFIX, SEALED_SUFFIX)
+            if path.suffix in (OPEN_SUFFIX, segment_source.SEALED_SUFFIX)
         )
         return sorted((one for one in found if one is not None), key=lambda one: one.name)
 
@@ -172,7 +166,7 @@ class SegmentFolder:
 
     def is_sealed(self, name: str) -> bool:
         """True for a complete segment; BlobMoved when it is gone."""
-        if self._file(name, SEALED_SUFFIX).exists():
+        if self._file(name, segment_source.SEALED_SUFFIX).exists():
             return True
         if self._file(name, OPEN_SUFFIX).exists():
             return False
@@ -188,7 +182,9 @@ class SegmentFolder:
     def mark_for_deletion(self, name: str, now: datetime) -> None:
         """Note that nothing points into the segment."""
         self._file(name, MARKED_SUFFIX).write_text(now.isoformat(), "ascii")
-        if not self._file(name, SEALED_SUFFIX).exists():  # dropped meanwhile by another process
+        if not self._file(
+            name, segment_source.SEALED_SUFFIX
+        ).exists():  # dropped meanwhile by another process
             self.unmark(name)
 
     def unmark(self, name: str) -> None:
@@ -197,7 +193,7 @@ class SegmentFolder:
 
     def remove(self, name: str) -> None:
         """Delete a sealed segment; one that is gone already is fine."""
-        self._file(name, SEALED_SUFFIX).unlink(missing_ok=True)
+        self._file(name, segment_source.SEALED_SUFFIX).unlink(missing_ok=True)
         self._file(name, MARKED_SUFFIX).unlink(missing_ok=True)
         sync_folder(self.path)
 
@@ -226,9 +222,9 @@ class SegmentFolder:
 
     def _open(self, name: str) -> int:
         for suffix in (
-            SEALED_SUFFIX,
+            segment_source.SEALED_SUFFIX,
             OPEN_SUFFIX,
-            SEALED_SUFFIX,
+            segment_source.SEALED_SUFFIX,
         ):  # it may be sealed between the first two looks
             try:
                 return os.open(self._file(name, suffix), os.O_RDONLY | os.O_CLOEXEC)
@@ -239,7 +235,7 @@ class SegmentFolder:
         raise moved_error(name)
 
     def _file(self, name: str, suffix: str) -> Path:
-        return self.path / f"{check_segment_name(name)}{suffix}"
+        return self.path / f"{segment_source.check_segment_name(name)}{suffix}"
 
     def _files(self) -> list[Path]:
         try:
@@ -252,10 +248,10 @@ class SegmentFolder:
             return True
         known = path.suffix in (
             OPEN_SUFFIX,
-            SEALED_SUFFIX,
+            segment_source.SEALED_SUFFIX,
             MARKED_SUFFIX,
             PART_SUFFIX,
-        ) and is_segment_name(path.stem)
+        ) and segment_source.is_segment_name(path.stem)
         return known and path.is_file()
 
     def _segment(self, path: Path) -> Segment | None:
@@ -268,8 +264,8 @@ class SegmentFolder:
         return Segment(
             name=path.stem,
             size_bytes=status.st_size,
-            sealed=path.suffix == SEALED_SUFFIX,
-            packed=path.stem.endswith(PACKED_SUFFIX),
+            sealed=path.suffix == segment_source.SEALED_SUFFIX,
+            packed=path.stem.endswith(segment_source.PACKED_SUFFIX),
             condemned_at=self.marked_at(path.stem),
         )
 

@@ -35,7 +35,8 @@ class Translation:
 
     def key_of(self, row: Row) -> Key:
         """What both stores are ordered by, in a new row; digests as their digits."""
-        return tuple(_printable(row[place]) for place in self._key)
+        values = (row[place] for place in self._key)
+        return tuple(one.hex() if isinstance(one, bytes) else one for one in values)
 
     def __call__(self, row: Row) -> tuple[Row, int]:
         """The new row, and how many characters were replaced in it."""
@@ -73,10 +74,6 @@ FUNCTIONS: Final[dict[str, Callable[[str], str]]] = {
 def size_of(row: Row) -> int:
     """About how many bytes a row has."""
     return sum(len(value) if type(value) is str else 8 for value in row)
-
-
-def _printable(value: Any) -> Any:  # noqa: ANN401  # whatever a row is made of
-    return value.hex() if isinstance(value, bytes) else value
 
 
 def _without_nul(row: Row) -> tuple[int, Row]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from feedmill.engine.run.services import Services
 from feedmill.errors import NotFoundError
-from feedmill.model.feed import Feed, HostLane, HostPace
+from feedmill.model.feed import Feed, HostLane
 from feedmill.model.page import HostFilter
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.figure_shapes import HostPage, HostShape
@@ -100,7 +100,8 @@ async def hold_in_words(feed: Feed, services: Services) -> str | None:
         return None
     now = services.clock.now()
     own = limited_until(pace, feed.url, now)
-    until = max((at for at in (own, _pause_end(pace)) if at is not None), default=None)
+    pause = pace.next_ok_at if pace.blocked_reason is not None else None
+    until = max((at for at in (own, pause) if at is not None), default=None)
     if until is None or until <= now or feed.next_poll_at >= until:
         return None
     left = duration_in_words((until - now).total_seconds())
@@ -112,10 +113,6 @@ async def hold_in_words(feed: Feed, services: Services) -> str | None:
         f"The feed is held: {what} is left alone{since} {why} until {instant_in_words(until)}, for"
         f" another {left}{who}."
     )
-
-
-def _pause_end(pace: HostPace) -> datetime | None:
-    return pace.next_ok_at if pace.blocked_reason is not None else None
 
 
 def _shape(lane: HostLane, services: Services, now: datetime) -> HostShape:

@@ -199,7 +199,8 @@ def _state(feed: Feed, kind: HealthKind, now: datetime) -> str:
     if kind == "not-polled":
         return "The feed has not been polled yet."
     if kind == "well":
-        ago = _ago(feed.last_success_at or now, now)
+        passed = (now - (feed.last_success_at or now)) / timedelta(seconds=1)
+        ago = duration_in_words(max(passed, 0.0))
         how = "is well" if feed.schedule.circuit == "closed" else "answers, but not always"
         return f"The feed {how}; it last answered {ago} ago ({feed.last_result})."
     status = f"HTTP {feed.last_status}, " if feed.last_status is not None else ""
@@ -221,7 +222,3 @@ def _next(feed: Feed, now: datetime) -> str:
     wait = (feed.next_poll_at - now) / timedelta(seconds=1)
     when = instant_in_words(feed.next_poll_at)
     return f"The next poll is due at {when}, in {duration_in_words(wait)}."
-
-
-def _ago(moment: datetime, now: datetime) -> str:
-    return duration_in_words(max((now - moment) / timedelta(seconds=1), 0.0))

@@ -11,14 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from feedmill.adapters.store.statements import Query, lock, rows, value, write
-from feedmill.adapters.store.tables.codec import (
-    PACE_COLUMNS,
-    json_or_null,
-    json_text,
-    micros,
-    micros_or_none,
-    pace_of,
-)
+from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables.lanes import FIRST_DUE
 from feedmill.schedule.host_pace import shift_pace
 
@@ -61,7 +54,7 @@ def is_ahead(now: datetime) -> Query[bool]:
 
 def follow_clock(now: datetime, lease_sec: float) -> Query[int]:
     """Take back what a clock that ran ahead has dated; the number of feeds."""
-    at, lanes = micros(now), dict[int, int]()
+    at, lanes = codec.micros(now), dict[int, int]()
     yield from lock(_LOCK_LANES, at)
     # Read only now: another worker that had the lanes may have done all of it.
     feeds = yield from rows(_AHEAD, at)
@@ -70,17 +63,17 @@ def follow_clock(now: datetime, lease_sec: float) -> Query[int]:
     yield from write(_RUNS_BACK, at)
     yield from write(_FEEDS_BACK, at)
     paces = yield from rows(
-        f"SELECT lane_id, {PACE_COLUMNS} FROM lanes WHERE lane_id @in($1)", list(lanes)
+        f"SELECT lane_id, {codec.PACE_COLUMNS} FROM lanes WHERE lane_id @in($1)", list(lanes)
     )
     back = [
-        (one[0], shift_pace(pace_of(one[1:]), timedelta(microseconds=-lanes[one[0]])))
+        (one[0], shift_pace(codec.pace_of(one[1:]), timedelta(microseconds=-lanes[one[0]])))
         for one in paces
     ]
     moved = [
-        (lane_id, micros_or_none(pace.next_ok_at), json_or_null(pace.limited_urls))
+        (lane_id, codec.micros_or_none(pace.next_ok_at), codec.json_or_null(pace.limited_urls))
         for lane_id, pace in back
     ]
-    yield from write(_LANES_BACK, json_text(moved))
+    yield from write(_LANES_BACK, codec.json_text(moved))
     # No lease is longer than this; a longer one was given by the clock that ran ahead.
     longest = at + round(lease_sec * 1_000_000)
     yield from lock(_LOCK_LEASES, longest)

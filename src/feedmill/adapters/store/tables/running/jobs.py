@@ -14,15 +14,7 @@ from typing import Any, Final
 
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
-from feedmill.adapters.store.tables.codec import (
-    PACE_COLUMNS,
-    Row,
-    RowCodec,
-    instant,
-    json_text,
-    micros,
-    pace_of,
-)
+from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables.lanes import lane_key_of, renew
 from feedmill.adapters.store.tables.paging import newest_page
 from feedmill.model.feed import Lane
@@ -38,7 +30,7 @@ from feedmill.model.running.job import (
     NewJob,
 )
 
-_JOB: Final = RowCodec(
+_JOB: Final = codec.RowCodec(
     Job,
     "kind key state created_at updated_at not_before priority url host feed_id payload"
     " cursor progress attempts steps epoch owner lease_until keep last_error ended_at id",
@@ -117,7 +109,7 @@ _LEASE_LANE: Final = (
     "UPDATE lanes SET owner = $3, epoch = epoch + 1, claim_at = $4 WHERE lane_id IN ("
     + _FREE_LANE.format(host="$1")
     + " ORDER BY l.lane_id LIMIT 1 @lock(FOR NO KEY UPDATE SKIP LOCKED))"
-    f" RETURNING lane_id, lane_key, epoch, {PACE_COLUMNS}"
+    f" RETURNING lane_id, lane_key, epoch, {codec.PACE_COLUMNS}"
 )
 _START: Final = (
     "UPDATE jobs SET state = 'running', owner = $2, lease_until = $3, epoch = epoch + 1,"
@@ -141,19 +133,19 @@ _CANDIDATES: Final = 50  # rows of one look; several jobs of one host need sever
 def add_job(new: NewJob, *, now: datetime, restart: bool = False) -> Query[tuple[Job, bool]]:
     """Queue a job, unless there is one of its kind and key; `restart` begins an ended one anew."""
     wish = yield from sql.storable(new)
-    at = micros(now)
+    at = codec.micros(now)
     values = (
         wish.kind,
         wish.key,
         "queued",
         at,
         at,
-        at if wish.not_before is None else micros(wish.not_before),
+        at if wish.not_before is None else codec.micros(wish.not_before),
         wish.priority,
         wish.url,
         None if wish.url is None else lane_key_of(wish.url),
         wish.feed_id,
-        json_text(wish.payload),
+        codec.json_text(wish.payload),
         int(wish.keep),
     )
     restart = restart or wish.sooner
@@ -196,13 +188,13 @@ def claim_jobs(
 ) -> Query[tuple[JobClaim, ...]]:
     """Lease due jobs, at most one per lane; their lanes are leased with them."""
     by_kind = {one.kind: one for one in limits}
-    yield from _requeue_expired(by_kind, micros(now))
-    kinds = json_text(
+    yield from _requeue_expired(by_kind, codec.micros(now))
+    kinds = codec.json_text(
         [(one.kind, one.host_steps, one.day_steps, int(one.one_per_host)) for one in limits]
     )
     claims: list[JobClaim] = []
     begun_of, hosts = Counter[str](), set[tuple[str, str | None]]()
-    asked: tuple[Any, ...] = (kinds, micros(now), _day(now), _CANDIDATES)
+    asked: tuple[Any, ...] = (kinds, codec.micros(now), _day(now), _CANDIDATES)
     query = _DUE
     while len(claims) < max_jobs:
         found = yield from sql.rows(query, *asked)
@@ -237,7 +229,7 @@ def next_job_at(kinds: Sequence[str]) -> Query[datetime | None]:
         f" WHERE state = 'queued' AND kind @in($1) ORDER BY not_before LIMIT {_LOOK_AHEAD}) j",
         list(kinds),
     )
-    return None if at is None else instant(at)
+    return None if at is None else codec.instant(at)
 
 
 def renew_job(claim: JobClaim, *, owner: str, until: datetime) -> Query[bool]:
@@ -258,7 +250,7 @@ def renew_job(claim: JobClaim, *, owner: str, until: datetime) -> Query[bool]:
 def settle_job(done: JobSettlement) -> Query[bool]:
     """Store what became of a job; False when it was cancelled or its lease was lost."""
     kept = yield from sql.storable(done)
-    ended = micros(done.at) if done.state != "queued" else None
+    ended = codec.micros(done.at) if done.state != "queued" else None
     return (
         yield from sql.write_one(
             "UPDATE jobs SET state = $3, not_before = $4, attempts = $5, cursor = coalesce($6, cursor),"
@@ -357,7 +349,7 @@ def _start(
 
 
 def _lease_lane(one: Job, owner: str, now: datetime, until: datetime) -> Query[Lane | None]:
-    asked = (one.host, micros(now), owner, micros(until))
+    asked = (one.host, codec.micros(now), owner, codec.micros(until))
     found = yield from sql.row(_LEASE_LANE, *asked)
     if found is None:
         yield from sql.lane_of(one.url or "", str(one.id))
@@ -365,7 +357,7 @@ def _lease_lane(one: Job, owner: str, now: datetime, until: datetime) -> Query[L
     if found is None:
         return None
     lane_id, key, epoch, *pace = found
-    return Lane(id=lane_id, key=key, epoch=epoch, pace=pace_of(tuple(pace)))
+    return Lane(id=lane_id, key=key, epoch=epoch, pace=codec.pace_of(tuple(pace)))
 
 
 def _requeue_expired(limits: dict[str, JobLimit], at: int) -> Query[None]:
@@ -383,11 +375,11 @@ def _requeue_expired(limits: dict[str, JobLimit], at: int) -> Query[None]:
         )
 
 
-def _moved(step: JobStep | JobSettlement) -> Row:
+def _moved(step: JobStep | JobSettlement) -> codec.Row:
     """Cursor, progress, address and host of a step; NULL for what stays."""
     return (
-        None if step.cursor is None else json_text(step.cursor),
-        None if step.progress is None else json_text(step.progress),
+        None if step.cursor is None else codec.json_text(step.cursor),
+        None if step.progress is None else codec.json_text(step.progress),
         step.url,
         None if step.url is None else lane_key_of(step.url),
     )

@@ -10,11 +10,10 @@ import msgspec
 from feedmill.adapters.store.secret_keys import key_in, seal, unseal
 from feedmill.adapters.store.statements import Query, rows, value, write
 from feedmill.adapters.store.tables.codec import change_overrides, json_text
+from feedmill.adapters.store.tables.running.webhooks import change_secrets, decode_secrets
 from feedmill.model.feed import FeedOverrides
-from feedmill.model.running.webhook import WebhookSecret
 
 _overrides: Final = msgspec.json.Decoder(FeedOverrides).decode
-_webhook: Final = msgspec.json.Decoder(tuple[WebhookSecret, ...]).decode
 
 PLAIN: Final = "plain"  # beside the ids of keys
 
@@ -26,23 +25,16 @@ class _Place(NamedTuple):
     change: Callable[[str, Callable[[str], str]], str]  # every secret of a stored text
 
 
-def _changed_feed(text: str, change: Callable[[str], str]) -> str:
-    return json_text(change_overrides(_overrides(text), change))
-
-
-def _changed_webhook(text: str, change: Callable[[str], str]) -> str:
-    secrets = _webhook(text)
-    return json_text(tuple(msgspec.structs.replace(s, value=change(s.value)) for s in secrets))
-
-
-def _changed_push(text: str, change: Callable[[str], str]) -> str:
-    return change(text)
-
-
 _PLACES: Final = (
-    _Place("feeds", "feed_no", "overrides", _changed_feed),
-    _Place("webhooks", "id", "secrets", _changed_webhook),
-    _Place("push_subscriptions", "subscription_id", "secret", _changed_push),
+    _Place(
+        *("feeds", "feed_no", "overrides"),
+        lambda text, change: json_text(change_overrides(_overrides(text), change)),
+    ),
+    _Place(
+        *("webhooks", "id", "secrets"),
+        lambda text, change: json_text(change_secrets(decode_secrets(text), change)),
+    ),
+    _Place("push_subscriptions", "subscription_id", "secret", lambda text, change: change(text)),
 )
 
 

@@ -21,12 +21,13 @@ from feedmill.model.event import Event
 from feedmill.model.page import Page
 from feedmill.model.running.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
 
-_secrets: Final = msgspec.json.Decoder(tuple[WebhookSecret, ...]).decode
+decode_secrets: Final = msgspec.json.Decoder(tuple[WebhookSecret, ...]).decode
 
 
-def _changed(
+def change_secrets(
     secrets: tuple[WebhookSecret, ...], change: Callable[[str], str]
 ) -> tuple[WebhookSecret, ...]:
+    """The secrets of a webhook with the value of each changed."""
     return tuple(replace(secret, value=change(secret.value)) for secret in secrets)
 
 
@@ -36,8 +37,8 @@ _WEBHOOK: Final = RowCodec(
     " attempts next_attempt_at last_delivery_at last_result last_status topic expires_at"
     " cursor",
     secrets=Column(
-        lambda secrets: json_text(_changed(secrets, seal)),
-        lambda text: _changed(_secrets(text), unseal),
+        lambda secrets: json_text(change_secrets(secrets, seal)),
+        lambda text: change_secrets(decode_secrets(text), unseal),
     ),
 )
 _LETTER: Final = RowCodec(

@@ -12,21 +12,7 @@ from typing import Final
 
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
-from feedmill.adapters.store.tables.codec import (
-    FEED_COLUMNS,
-    GIVEN_COLUMNS,
-    STATE_COLUMNS,
-    digest,
-    feed_of,
-    feed_of_new,
-    given_row,
-    json_or_null,
-    json_text,
-    micros,
-    overrides_text,
-    state_row,
-    strings,
-)
+from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables.lanes import hasten, lock_lanes
 from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.running.jobs import delete_jobs_of_feed
@@ -35,10 +21,10 @@ from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, NewFeed, QuotaUse
 from feedmill.model.page import Page
 
-FEED_SELECT: Final = (
-    f"SELECT f.feed_no, {FEED_COLUMNS} FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
+FEED_SELECT: Final = f"SELECT f.feed_no, {codec.FEED_COLUMNS} FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
+_INSERT: Final = (
+    f"{sql.insert_into('feeds', (*codec.GIVEN_COLUMNS, *codec.STATE_COLUMNS))} RETURNING feed_no"
 )
-_INSERT: Final = f"{sql.insert_into('feeds', (*GIVEN_COLUMNS, *STATE_COLUMNS))} RETURNING feed_no"
 _IS_URL: Final = "a.@digest_or_text(url_hash, url) = @digest($1) AND a.url = $1"
 _ADD_ALIAS: Final = (
     "INSERT INTO feed_aliases (@digest_and_text(url_hash, url), feed_no)"
@@ -76,7 +62,7 @@ SELECT 3, @field(o.data, from), f.tags FROM @all_events AS o JOIN feeds f ON f.i
 def feed(feed_id: str) -> Query[Feed | None]:
     """The feed of that id."""
     found = yield from sql.row(f"{FEED_SELECT} WHERE f.id = $1", feed_id)
-    return None if found is None else feed_of(found[1:])
+    return None if found is None else codec.feed_of(found[1:])
 
 
 def feeds(
@@ -92,7 +78,7 @@ def feeds(
         limit + 1,
         *(() if tag is None else (tag,)),
     )
-    return page_of(found, limit, lambda one: feed_of(one[1:]), lambda one: f"{one[0]}")
+    return page_of(found, limit, lambda one: codec.feed_of(one[1:]), lambda one: f"{one[0]}")
 
 
 def find_feed(urls: Sequence[str]) -> Query[Feed | None]:
@@ -114,7 +100,7 @@ def aliases(feed_id: str) -> Query[tuple[str, ...]]:
 def feed_tags(feed_ids: Sequence[str]) -> Query[dict[str, tuple[str, ...]]]:
     """The tags of feeds, also of those that are gone; nothing for unknown ids."""
     found = yield from sql.rows(_TAGS, list(feed_ids))
-    return {feed_id: strings(tags) for _, feed_id, tags in found}
+    return {feed_id: codec.strings(tags) for _, feed_id, tags in found}
 
 
 def add_feed(new: NewFeed, events: Sequence[NewEvent] = ()) -> Query[tuple[Feed, bool]]:
@@ -126,7 +112,7 @@ def add_feed(new: NewFeed, events: Sequence[NewEvent] = ()) -> Query[tuple[Feed,
         if known is not None:
             yield from add_aliases(known[0], urls)
             return known[1], False
-        added = feed_of_new(new)
+        added = codec.feed_of_new(new)
         if (yield from _insert(added, urls)):
             yield from sql.append_events(events, f"feed/{added.id}/added")
             return added, True
@@ -148,10 +134,10 @@ def change_feed(feed: Feed) -> Query[None]:
         feed_no,
         feed.title,
         feed.site_url,
-        json_text(feed.tags),
+        codec.json_text(feed.tags),
         int(feed.paused),
-        overrides_text(feed.overrides),
-        None if feed.move is None else json_text(feed.move),
+        codec.overrides_text(feed.overrides),
+        None if feed.move is None else codec.json_text(feed.move),
     )
     yield from set_tags(feed_no, feed.tags)
     yield from relocate(feed_no, feed.url)
@@ -194,7 +180,9 @@ def add_aliases(feed_no: int, urls: Iterable[str]) -> Query[None]:
     A transaction that is registering one of them is waited for; in one order, so never in a circle.
     """
     texts = yield from sql.storable(list(dict.fromkeys(urls)))
-    yield from sql.write_many(_ADD_ALIAS, [(url, feed_no) for url in sorted(texts, key=digest)])
+    yield from sql.write_many(
+        _ADD_ALIAS, [(url, feed_no) for url in sorted(texts, key=codec.digest)]
+    )
 
 
 def alias_holder(url: str) -> Query[int | None]:
@@ -207,17 +195,21 @@ def alias_holder(url: str) -> Query[int | None]:
 
 def change_feed_hubs(feed_id: str, hubs: Sequence[str]) -> Query[None]:
     """Store the hubs that were found elsewhere than in the feed's document."""
-    yield from sql.write("UPDATE feeds SET hubs = $2 WHERE id = $1", feed_id, json_or_null(hubs))
+    yield from sql.write(
+        "UPDATE feeds SET hubs = $2 WHERE id = $1", feed_id, codec.json_or_null(hubs)
+    )
 
 
 def save_quota(feed_no: int, use: QuotaUse) -> Query[None]:
     """Store what a feed brought today, when it was not polled but pushed."""
-    yield from sql.write("UPDATE feeds SET quota = $2 WHERE feed_no = $1", feed_no, json_text(use))
+    yield from sql.write(
+        "UPDATE feeds SET quota = $2 WHERE feed_no = $1", feed_no, codec.json_text(use)
+    )
 
 
 def make_due(feed_ids: Sequence[str] | None, now: datetime) -> Query[int]:
     """Make feeds due now; how many. None: all of them. Paused feeds stay paused."""
-    at, chosen = micros(now), list(feed_ids or ())
+    at, chosen = codec.micros(now), list(feed_ids or ())
     if feed_ids is None:
         lanes = yield from sql.column(_LANES_OF_ALL)
         count = yield from sql.write(_MAKE_ALL_DUE, at)
@@ -260,7 +252,9 @@ def set_tags(feed_no: int, tags: Sequence[str]) -> Query[None]:
 
 def retag(feed_no: int, tags: Sequence[str]) -> Query[None]:
     """Write the feed's tags into its row and into the index of tags."""
-    yield from sql.write("UPDATE feeds SET tags = $1 WHERE feed_no = $2", json_text(tags), feed_no)
+    yield from sql.write(
+        "UPDATE feeds SET tags = $1 WHERE feed_no = $2", codec.json_text(tags), feed_no
+    )
     yield from set_tags(feed_no, tags)
 
 
@@ -270,15 +264,15 @@ def _find(urls: Sequence[str]) -> Query[tuple[int, Feed] | None]:
             f"{FEED_SELECT} JOIN feed_aliases a ON a.feed_no = f.feed_no WHERE {_IS_URL}", url
         )
         if found is not None:
-            return found[0], feed_of(found[1:])
+            return found[0], codec.feed_of(found[1:])
     return None
 
 
 def _insert(feed: Feed, urls: Sequence[str]) -> Query[bool]:
     """Insert the feed, unless another feed got one of its addresses meanwhile."""
-    lane_id, due_at = (yield from sql.lane_of(feed.url, feed.id)), micros(feed.next_poll_at)
+    lane_id, due_at = (yield from sql.lane_of(feed.url, feed.id)), codec.micros(feed.next_poll_at)
     yield from lock_lanes((lane_id,))
-    feed_no = yield from sql.value(_INSERT, *given_row(feed), *state_row(feed))
+    feed_no = yield from sql.value(_INSERT, *codec.given_row(feed), *codec.state_row(feed))
     yield from add_aliases(feed_no, urls)
     got = yield from sql.value("SELECT count(*) FROM feed_aliases WHERE feed_no = $1", feed_no)
     if got < len(urls):

@@ -19,11 +19,7 @@ from msgspec.structs import replace
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import codec
-from feedmill.adapters.store.tables.contents.entry_codec import (
-    KNOWN_COLUMNS,
-    TOMBSTONE_COLUMNS,
-    known_of,
-)
+from feedmill.adapters.store.tables.contents import entry_codec
 from feedmill.adapters.store.tables.contents.fold_entries import fold, gone_and_kept, place_of
 from feedmill.adapters.store.tables.running.figures import merge_figures
 from feedmill.adapters.store.tables.subscriptions.arrival_times import merge_times
@@ -51,8 +47,8 @@ _LEAVE_DOCUMENT: Final = (
     " last_seen = @greatest(last_seen, $2) WHERE feed_no = $3 AND in_document = 1"
 )
 _KNOWN: Final = (
-    f"SELECT {KNOWN_COLUMNS} FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
-    f" WHERE e.feed_no = $1 UNION ALL SELECT {TOMBSTONE_COLUMNS} FROM tombstones e"
+    f"SELECT {entry_codec.KNOWN_COLUMNS} FROM entries e JOIN feeds f ON f.feed_no = e.feed_no"
+    f" WHERE e.feed_no = $1 UNION ALL SELECT {entry_codec.TOMBSTONE_COLUMNS} FROM tombstones e"
     " JOIN feeds f ON f.feed_no = e.feed_no WHERE e.feed_no = $1 ORDER BY 1"
 )
 _KEYS: Final = (
@@ -168,7 +164,7 @@ def _known(feed_no: int) -> Query[tuple[KnownEntry, ...]]:
     keys: dict[int, list[tuple[str, str]]] = {one[0]: [] for one in found}
     for entry_id, kind, value in (yield from sql.rows(_KEYS, feed_no)):
         keys[entry_id].append((kind, value))
-    return tuple(known_of(one, keys[one[0]]) for one in found)
+    return tuple(entry_codec.known_of(one, keys[one[0]]) for one in found)
 
 
 def _rename(
