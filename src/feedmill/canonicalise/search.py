@@ -88,7 +88,7 @@ def canonicalise(
     starts = starting_urls(address, options.rewrites)
     if not starts:
         text = _USERINFO.sub("//", address.strip())
-        detail = f"{text[:200]!r} is no web address"
+        detail = f"{text[:200]!r} is no web address" if text else "the address is empty"
         return canonical.NotCanonical(reason="malformed-url", detail=detail, input_url=text)
     walk.log.input_url = next(url for url, role in starts if role == "input")
     spellings = walk.spellings([(url, "input") for url, _ in starts])

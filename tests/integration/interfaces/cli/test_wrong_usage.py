@@ -149,6 +149,7 @@ WRONG: tuple[tuple[int | str, ...], ...] = (
     (1, "does not exist", "insert-selected", "--candidates", "missing.json", "--selected-ids", "1"),
     (2, "Missing argument", "canonicalize"),
     (1, "is no web address", "canonicalize", "nonsense address"),
+    (1, "feedmill: the address is empty (malformed-url)", "canonicalize", " "),
     (1, "there is no model 'nosuch'", "models", "install", "nosuch"),
     (2, "is not a URL", "healthcheck", "--url", "nonsense"),
     (2, "Missing argument", "search"),

@@ -212,7 +212,7 @@ def _meaning(one: Asked) -> str:
 
 def _words(verdict: NotCanonical) -> str:
     answered = "no feed" if verdict.status is None else f"no feed; it answered {verdict.status}"
-    return f"{verdict.input_url}: {verdict.detail or answered}"
+    return ": ".join(filter(None, (verdict.input_url, verdict.detail or answered)))
 
 
 def _why_not_self(verdict: Canonical) -> str:
