@@ -1,7 +1,9 @@
 """Lists of commands: what the options of a list ask for, read page by page and printed as they say."""
 # Tested in tests/integration/interfaces/cli/test_lists.py
 
+import sys
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from feedmill.config import Config
@@ -44,6 +46,7 @@ def show_pages(
     printed as the pages come, so that a list of any length needs the memory of one page.
     """
     asked = list_request()
+    own_form = show if sys.stdout.isatty() else None
 
     async def action(services: Services) -> tuple[list[T], str | None]:
         found: list[T] = []
@@ -62,12 +65,12 @@ def show_pages(
     found, following = with_services(action, config=config)
     if asked.as_lines:
         return
-    rows = [] if show is not None else [row(one) for one in found]
+    rows = [] if own_form is not None else [row(one) for one in found]
     show_list(
         [item(one) for one in found],
         head,
         rows,
         empty="" if found else empty,
         following=following,
-        show=None if show is None else lambda: show(found),
+        show=None if own_form is None else partial(own_form, found),
     )

@@ -1,7 +1,6 @@
 """`feedmill articles`: list articles, each once however many feeds carried it."""
 # Tested in tests/integration/interfaces/cli/commands/entries/test_entries.py
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +29,7 @@ def articles() -> None:
         _row,
         item=_item,
         empty="no articles; `feedmill sync` polls all due feeds",
-        show=_show if sys.stdout.isatty() else None,
+        show=_show,
     )
 
 

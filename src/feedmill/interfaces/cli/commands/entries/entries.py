@@ -1,6 +1,5 @@
 """`feedmill entries`: list entries."""
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,7 +44,7 @@ def entries(**chosen: Any) -> None:  # noqa: ANN401
         entry_row,
         item=entry_wire,
         empty="no matching entries; `feedmill sync` polls all due feeds",
-        show=_show if sys.stdout.isatty() else None,
+        show=_show,
     )
 
 

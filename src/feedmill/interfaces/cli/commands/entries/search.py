@@ -1,7 +1,6 @@
 """`feedmill search`: find entries by their words."""
 # Tested in tests/integration/interfaces/cli/commands/entries/test_search.py
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,7 +64,7 @@ def search(
         _row,
         item=entry_wire,
         empty="no entry matches",
-        show=_show if sys.stdout.isatty() else None,
+        show=_show,
     )
 
 

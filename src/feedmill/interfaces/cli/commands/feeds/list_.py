@@ -2,7 +2,6 @@
 # Tested in tests/integration/interfaces/cli/
 
 import shutil
-import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import get_args
@@ -73,7 +72,7 @@ def list_(
         _lost_row if lost else _row,
         item=lambda feed: feed_wire(feed, config.schedule, config.moves),
         empty=hint if none_at_all else "no feed matches",
-        show=_show if sys.stdout.isatty() and not lost else None,
+        show=None if lost else _show,
         config=config,
     )
 
