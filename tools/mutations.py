@@ -60,14 +60,14 @@ MUTATIONS: Final = (
     Mutation(
         "a commit under a lost lane writes nothing",
         "adapters/store/sqlite/commit.py",
-        "found[7] != lane.epoch",
-        "found[7] is None",
+        "found[3] != lane.epoch",
+        "found[3] is None",
         "tests/contracts/store/test_store.py -k sqlite",
     ),
     Mutation(
         "a run is committed once",
         "adapters/store/sqlite/commit.py",
-        "    if found[8]:\n        return _DUPLICATE\n",
+        "    if found[4]:\n        return _DUPLICATE\n",
         "",
         "tests/contracts/store/test_store.py -k sqlite",
     ),
