@@ -148,7 +148,10 @@ def _opaque(etag: str) -> str:
 
 
 def _vary_names(headers: Headers) -> tuple[str, ...]:
-    names = (name.strip().lower() for name in header_list(headers, "vary").split(","))
+    listed = header_list(headers, "vary")
+    if not listed:  # as in most 304s
+        return ()
+    names = (name.strip().lower() for name in listed.split(","))
     return tuple(dict.fromkeys(name for name in names if name))
 
 

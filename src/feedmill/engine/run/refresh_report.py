@@ -30,8 +30,9 @@ def report_entries(log: Logger, result: Refresh) -> None:
 
     Counts and kinds, never a text.
     """
-    written = () if result.changes is None else result.changes.written
-    if written and log.is_enabled_for(_DEBUG):
+    if result.changes is None or not (written := result.changes.written):
+        return
+    if log.is_enabled_for(_DEBUG):
         for change in written:
             log.debug(
                 "entry",
