@@ -14,7 +14,12 @@ from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.embedding import EmbeddingScreener
 from feedmill.adapters.screeners.encoders import Matrix, OnnxEncoder
 from feedmill.adapters.screeners.model_files import USE_M, model_path
-from feedmill.app.screeners import default_topics, evaluation_set, open_screeners
+from feedmill.app.screeners import (
+    OpenScreeners,
+    default_topics,
+    evaluation_set,
+    open_screeners,
+)
 from feedmill.config import Config, ScreenConfig, StoreConfig
 from feedmill.engine.two_phase.screen import Evaluation, evaluate, screen_texts
 from feedmill.errors import ScreenerError
@@ -25,6 +30,8 @@ from feedmill.screen.texts import script_of
 from feedmill.screen.topics import choose_topics, read_topics, with_digest
 
 FIELDS = Path(__file__).parents[3] / "vectors" / "screening"
+# Written after every constant was fitted.
+NEVER_FITTED = ("archaeology", "aviation", "beekeeping", "cycling", "pets")
 
 
 @pytest.fixture(scope="module")
@@ -239,44 +246,54 @@ def test_an_encoder_is_given_by_path_and_hash(tmp_path: Path, models: Path) -> N
         found("0" * 64)
 
 
-async def other_fields(config: Config, name: str) -> Evaluation:
+async def other_fields(opened: OpenScreeners, config: Config, name: str) -> Evaluation:
     topics = read_topics((FIELDS / f"{name}.toml").read_text())
     topics = with_digest(replace(topics, background=bundled_data.bundled_background()))
     gold = read_gold((FIELDS / f"{name}.jsonl").read_text(), topics)
-    async with open_screeners(config) as opened:
-        return await evaluate(gold, topics, opened.screeners, config.screen)
+    return await evaluate(gold, topics, opened.screeners, config.screen)
 
 
 def test_a_name_and_a_line_are_enough_in_other_fields_and_suggest_at_most_unsure(
     home: Path, models: Path
 ) -> None:
-    async def story() -> list[Quality]:
-        names = sorted(path.stem for path in FIELDS.glob("*.toml"))
-        found = [await other_fields(config_in(home, models), name) for name in names]
-        return [one for all_ in found for one in all_.qualities if one.topic == "any"]
+    async def story() -> dict[str, Quality]:
+        config = config_in(home, models)
+        async with open_screeners(config) as opened:
+            found = {
+                path.stem: (await other_fields(opened, config, path.stem)).qualities
+                for path in FIELDS.glob("*.toml")
+            }
+        return {
+            name: next(one for one in some if (one.method, one.topic) == ("hybrid", "any"))
+            for name, some in found.items()
+        }
 
-    hybrid = [one for one in asyncio.run(story()) if one.method == "hybrid"]
+    hybrid = asyncio.run(story())
+    fitted = [one for name, one in hybrid.items() if name not in NEVER_FITTED]
+    never_fitted = [hybrid[name] for name in NEVER_FITTED]
 
-    assert len(hybrid) == 11
-    assert sum(one.f1 for one in hybrid) / 11 >= 0.9
-    assert sum(one.auc for one in hybrid) / 11 >= 0.96
-    assert min(one.f1 for one in hybrid) >= 0.8
-    assert all(one.keep == 0 for one in hybrid)
+    assert len(fitted) == 11
+    assert sum(one.f1 for one in fitted) / 11 >= 0.9
+    assert sum(one.auc for one in fitted) / 11 >= 0.96
+    assert min(one.f1 for one in fitted) >= 0.8
+    assert sum(one.f1 for one in never_fitted) / 5 >= 0.85
+    assert sum(one.auc for one in never_fitted) / 5 >= 0.94
+    assert all(one.keep == 0 for one in hybrid.values())
 
 
 def test_each_shipped_topic_alone_is_precise(home: Path, models: Path) -> None:
     config, known = config_in(home, models), default_topics()
 
-    async def alone(name: EvaluationSet, topic: str) -> Quality:
+    async def alone(opened: OpenScreeners, name: EvaluationSet, topic: str) -> Quality:
         topics = choose_topics(known, [topic])
         gold = about_only(read_gold(evaluation_set(name), known), topics)
-        async with open_screeners(config) as opened:
-            found = await evaluate(gold, topics, opened.screeners, config.screen)
+        found = await evaluate(gold, topics, opened.screeners, config.screen)
         return next(one for one in found.qualities if (one.method, one.topic) == ("hybrid", "any"))
 
     async def story() -> list[Quality]:
         names = get_args(EvaluationSet)
-        return [await alone(name, topic.id) for name in names for topic in known.topics]
+        async with open_screeners(config) as opened:
+            return [await alone(opened, name, topic.id) for name in names for topic in known.topics]
 
     found = asyncio.run(story())
 
@@ -290,36 +307,36 @@ def test_examples_and_counter_examples_do_not_make_a_thin_topic_worse(
     """The tuning sets with none, one and three of their own entries as examples, and a hard one against."""
     config = config_in(home, models)
 
-    async def area(count: int) -> float:
+    async def area(opened: OpenScreeners, count: int) -> float:
         areas = []
-        async with open_screeners(config, "embedding") as opened:
-            for name in ("cooking", "gardening", "law", "medicine"):
-                topics = read_topics((FIELDS / f"{name}.toml").read_text())
-                gold = read_gold((FIELDS / f"{name}.jsonl").read_text(), topics)
-                own = {
-                    topic.id: [one for one in gold if topic.id in one.topics][:3]
-                    for topic in topics.topics
-                }
-                used = {one.id for some in own.values() for one in some}
-                against = [one for one in gold if one.kind == "hard"][:3]
-                used |= {one.id for one in against}
-                richer = tuple(
-                    replace(
-                        topic,
-                        examples=tuple(one.text.title for one in own[topic.id][:count]),
-                        not_examples=tuple(one.text.title for one in against) if count else (),
-                    )
-                    for topic in topics.topics
+        for name in ("cooking", "gardening", "law", "medicine"):
+            topics = read_topics((FIELDS / f"{name}.toml").read_text())
+            gold = read_gold((FIELDS / f"{name}.jsonl").read_text(), topics)
+            own = {
+                topic.id: [one for one in gold if topic.id in one.topics][:3]
+                for topic in topics.topics
+            }
+            used = {one.id for some in own.values() for one in some}
+            against = [one for one in gold if one.kind == "hard"][:3]
+            used |= {one.id for one in against}
+            richer = tuple(
+                replace(
+                    topic,
+                    examples=tuple(one.text.title for one in own[topic.id][:count]),
+                    not_examples=tuple(one.text.title for one in against) if count else (),
                 )
-                background = bundled_data.bundled_background()
-                trial = with_digest(replace(topics, topics=richer, background=background))
-                rest = [one for one in gold if one.id not in used]
-                found = await evaluate(rest, trial, opened.screeners, config.screen)
-                areas.append(found.qualities[0].auc)
+                for topic in topics.topics
+            )
+            background = bundled_data.bundled_background()
+            trial = with_digest(replace(topics, topics=richer, background=background))
+            rest = [one for one in gold if one.id not in used]
+            found = await evaluate(rest, trial, opened.screeners, config.screen)
+            areas.append(found.qualities[0].auc)
         return sum(areas) / len(areas)
 
     async def story() -> list[float]:
-        return [await area(count) for count in (0, 1, 3)]
+        async with open_screeners(config, "embedding") as opened:
+            return [await area(opened, count) for count in (0, 1, 3)]
 
     none, one, three = asyncio.run(story())
 
