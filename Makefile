@@ -23,7 +23,12 @@ ingest-one-normalized:  ## take in one feed once and count (FEED_URL=...)
 	@echo "Ingesting with normalization..."
 	@$(BIN)/feedmill ingest-one --feed-url "$(FEED_URL)"
 
-test: unit integration  ## run every test, in random order
+# The unit tests keep one core busy: the others run beside them, and what the unit tests said is shown when both have ended.
+test: $(READY)  ## run every test, in random order
+	@trap 'kill $$unit' INT TERM; \
+	$(MAKE) --no-print-directory unit >$(VENV)/unit.log 2>&1 & unit=$$!; \
+	$(MAKE) --no-print-directory integration; rest=$$?; \
+	wait $$unit; unit=$$?; cat $(VENV)/unit.log; exit $$((unit + rest))
 
 # The tests start feedmill hundreds of times: without bytecode each start would compile it again.
 # An empty value lets Python keep it where the environment forbids that (many containers do).
