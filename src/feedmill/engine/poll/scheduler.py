@@ -10,12 +10,13 @@ from datetime import timedelta
 from typing import Final
 
 from feedmill.engine.poll.lane_worker import LaneWorker
-from feedmill.engine.run.lane_lease import CLOCK_STEP, clock_ahead
+from feedmill.engine.run.lane_lease import CLOCK_STEP, FORWARD_STEP, clock_ahead
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import STORE_AWAY, Backoff, is_transient
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import Claim
+from feedmill.schedule.host_pace import gap_ms
 
 _WHOLE_LANE: Final = 100_000  # feeds
 _RELEASE_SEC: Final = 1.0  # for a cancelled worker to release its lane
@@ -168,6 +169,10 @@ class _Workers:
 
     async def _notice_clock(self) -> None:
         before, self.clock_ahead = self.clock_ahead, clock_ahead(self.services.clock)
+        if self.clock_ahead > before + FORWARD_STEP:
+            # By the new time the gap of every host is over: keep it once more on the monotonic clock (H32).
+            gap_sec = gap_ms(self.services.config.host) / 1000
+            await self.lifecycle.sleep_unless_stopping(gap_sec)
         is_set_back = self.clock_ahead < before - CLOCK_STEP
         if is_set_back or self.dated_before_step - self.busy:
             await self.follow_clock()

@@ -34,7 +34,7 @@ _TIMER_SEC: Final = 0.001
 CLOCK_STEP: Final = timedelta(
     seconds=60
 )  # of a clock that was set back; less is drift, and no harm
-_FORWARD_STEP: Final = timedelta(seconds=1)  # of one that was set forward: more would skip a gap
+FORWARD_STEP: Final = timedelta(seconds=1)  # of one that was set forward: more would skip a gap
 
 
 def clock_ahead(clock: Clock) -> timedelta:
@@ -178,7 +178,7 @@ class LaneLease:
         """Keep gaps and pauses as long as they were when the wall clock was set (H32)."""
         ahead = clock_ahead(self._services.clock)
         step, self._clock_ahead = ahead - self._clock_ahead, ahead
-        if not -CLOCK_STEP <= step <= _FORWARD_STEP:
+        if not -CLOCK_STEP <= step <= FORWARD_STEP:
             self.pace = shift_pace(self.pace, step)
 
     def _max_gap_wait(self) -> float:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 from tests.support.engine_harness import HASTY, PLAIN, Play, Stage
 from tests.support.feed_documents import paper, said
-from tests.support.waiting import hang_guard
+from tests.support.waiting import hang_guard, wait_until
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import HostConfig, RunConfig
@@ -51,6 +51,26 @@ def test_the_gap_is_counted_from_the_end_of_the_last_fetch(play: Play) -> None:
         assert min(later - sooner for sooner, later in pairwise(at)) >= 0.25
 
     play(story, clock=SystemClock(), host=HostConfig(rps=0, min_gap_ms=150))
+
+
+def test_clock_set_forward_between_two_polls_keeps_the_gap_of_the_host(play: Play) -> None:
+    gap_sec = 0.4
+
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1))
+        watch = stage.watch()
+        running = asyncio.create_task(run_forever(stage.services, watch))
+        await wait_until(lambda: len(stage.done) == 1, "the first poll")
+        stage.later(days=30)
+        await wait_until(lambda: len(stage.done) == 2, "the second poll")
+        watch.stop()
+        await running
+
+        first, second = stage.publisher.requests[:2]
+        assert second.offset_sec - first.offset_sec >= gap_sec
+        assert len(await stage.fetches(feed)) == 2
+
+    play(story, host=HostConfig(rps=0, min_gap_ms=int(gap_sec * 1000)))
 
 
 def test_requests_per_second_make_a_gap_too(play: Play) -> None:
