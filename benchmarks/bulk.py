@@ -34,13 +34,13 @@ _FEED: Final = (
     "feed_no", "id", "url", "feed_key", "created_at", "type", "title", "site_url", "etag",
     "validators_url", "vary", "interval_sec", "ewma_interarrival_sec", "reason",
     "last_decision_at", "last_fetch_at", "last_success_at", "last_result", "last_status",
-    "request_block", "request_headers", "response_block", "response_headers",
+    "request_block", "response_block",
 )  # fmt: skip
 _SCHED: Final = ("feed_no", "lane_id", "next_run_at")
 _BLOCKS: Final = (
     "INSERT INTO header_blocks (block_id, feed_no, block)"
-    " SELECT request_block, feed_no, request_headers FROM feeds"
-    " UNION ALL SELECT response_block, feed_no, response_headers FROM feeds"
+    " SELECT request_block, feed_no, replace($1, $3, url) FROM feeds"
+    " UNION ALL SELECT response_block, feed_no, replace($2, $3, url) FROM feeds"
 )
 
 Row = tuple[Any, ...]
@@ -58,7 +58,7 @@ async def fill_postgres(dsn: str, count: int, begin_at: datetime) -> None:
         await connection.copy_records_to_table("feed_sched", records=due, columns=_SCHED)
         urls = [(digest(row[2]), row[2], row[0]) for row in rows]
         await connection.copy_records_to_table("feed_aliases", records=urls)
-    await connection.execute(_BLOCKS)
+    await connection.execute(_BLOCKS, _REQUEST, _RESPONSE, _SAMPLE_URL)
     for table in ("lanes", "feeds", "feed_sched", "feed_aliases", "header_blocks"):
         name = "block_id" if table == "header_blocks" else f"{table.removesuffix('s')}_id"
         await _go_on_counting(connection, table, "feed_no" if table == "feeds" else name)
@@ -78,7 +78,7 @@ def fill_sqlite(path: Path, count: int, begin_at: datetime) -> None:
         connection.executemany(_insert("feed_sched", _SCHED), due)
         urls = [(row[2], row[0]) for row in rows]
         connection.executemany(_insert("feed_aliases", ("url", "feed_no")), urls)
-    connection.execute(_BLOCKS)
+    connection.execute(_BLOCKS.replace("$", "?"), (_REQUEST, _RESPONSE, _SAMPLE_URL))
     connection.commit()
     connection.execute("ANALYZE")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -123,8 +123,7 @@ def _feed(number: int, lane: int, begin_at: datetime) -> Row:
         number, f"feed-{number:08d}", url, url, micros(begin_at - 100 * INTERVAL), "rss",
         f"The journal of somebody, number {number}", f"https://{_host(lane)}/", '"v1"',
         url, "[]", INTERVAL.total_seconds(), 86_400.0, "unchanged", past, past, past,
-        "unchanged", 304, 2 * number - 1, _REQUEST.replace(_SAMPLE_URL, url), 2 * number,
-        _RESPONSE.replace(_SAMPLE_URL, url),
+        "unchanged", 304, 2 * number - 1, 2 * number,
     )  # fmt: skip
 
 

@@ -9,29 +9,27 @@ from base64 import b64decode
 from typing import Any, Final, cast
 
 from litestar.connection import ASGIConnection
-from litestar.handlers import BaseRouteHandler
 
 from feedmill.engine.service.auth import require_scope
 from feedmill.interfaces.request_auth import bearer_token, check_rate, identify_caller
-from feedmill.interfaces.server_state import AppState, app_state_of
+from feedmill.interfaces.server_state import AnyRequest, AppState, app_state_of
 from feedmill.model.running.token import Caller, Scope
 
 SCOPE: Final = "scope"  # in a route's `opt`: read, write or admin; a route without one is open
 BASIC: Final = "basic"  # in a route's `opt`: the token may also come as a password
 
 
-async def authorise(
-    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
-) -> None:
-    """Litestar guard: raises a problem of 401, 403 or 429 unless the caller is allowed."""
-    scope = cast("Scope | None", handler.opt.get(SCOPE))
+async def authorise(request: AnyRequest) -> None:
+    """Raise a problem of 401, 403 or 429 unless the caller is allowed."""
+    opt = request.route_handler.opt
+    scope = cast("Scope | None", opt.get(SCOPE))
     if scope is None:
         return
-    state = app_state_of(connection)
-    caller = await _caller(connection, state, basic=bool(handler.opt.get(BASIC)))
+    state = app_state_of(request)
+    caller = await _caller(request, state, basic=bool(opt.get(BASIC)))
     # The limit holds for wrong tokens and missing scopes too.
-    check_rate(state.limiter, caller, connection.client.host if connection.client else "")
-    connection.scope["state"]["caller"] = require_scope(caller, scope).token_id
+    check_rate(state.limiter, caller, request.client.host if request.client else "")
+    request.scope["state"]["caller"] = require_scope(caller, scope).token_id
 
 
 async def is_still_authorised(

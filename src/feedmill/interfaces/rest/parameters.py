@@ -4,12 +4,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from litestar import Litestar
-from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
-from litestar.handlers import BaseRouteHandler
 from litestar.params import PathParameter, QueryParameter
 from msgspec.structs import replace
 
@@ -17,6 +15,7 @@ from feedmill.config import ScheduleConfig
 from feedmill.engine.service.feeds.simulate import candidate_config
 from feedmill.errors import UsageError
 from feedmill.interfaces.rest.problems import RequestError
+from feedmill.interfaces.server_state import AnyRequest
 from feedmill.model.derived.search import SearchQuery
 from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
 from feedmill.model.running.figures import Granularity, TopBy
@@ -149,13 +148,11 @@ def note_parameters(app: Litestar) -> Litestar:
     return app
 
 
-def refuse_unknown_parameters(
-    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
-) -> None:
-    """Litestar guard: problem 400 for a parameter that the route does not declare, with the nearest that it does."""
-    if connection.scope["query_string"]:
-        known: tuple[str, ...] = handler.opt[_PARAMETERS]
-        unknown = [name for name in connection.query_params if name not in known]
+def refuse_unknown_parameters(request: AnyRequest) -> None:
+    """Problem 400 for a parameter that the route does not declare, with the nearest that it does."""
+    if request.scope["query_string"]:
+        known: tuple[str, ...] = request.route_handler.opt[_PARAMETERS]
+        unknown = [name for name in request.query_params if name not in known]
         if unknown:
             mistakes = tuple(
                 Mistake(where=name[:100], message=_advice(name, known)) for name in unknown

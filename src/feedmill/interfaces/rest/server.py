@@ -39,7 +39,7 @@ from feedmill.interfaces.rest.routes.metafeeds import metafeed_routes
 from feedmill.interfaces.rest.routes.push import push_routes
 from feedmill.interfaces.rest.routes.status import care_routes
 from feedmill.interfaces.rest.routes.webhooks import webhook_routes
-from feedmill.interfaces.server_state import AppState, StreamLimit
+from feedmill.interfaces.server_state import AnyRequest, AppState, StreamLimit
 from feedmill.observe.metrics import Metrics
 from feedmill.version import __version__
 
@@ -145,6 +145,12 @@ def openapi() -> OpenApi:
     return OpenApi(msgspec.json.encode(document), openapi_page.render_openapi_page(document))
 
 
+async def _check(request: AnyRequest) -> None:
+    """Refuse what is not allowed, then what has no meaning. A guard of the framework would copy the route each time."""
+    await authorise(request)
+    refuse_unknown_parameters(request)
+
+
 def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: ANN401  # Litestar's
     app = Litestar(
         route_handlers=[
@@ -163,7 +169,7 @@ def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: 
             metafeed_routes,
             care_routes,
         ],
-        guards=[authorise, refuse_unknown_parameters],
+        before_request=_check,
         exception_handlers=HANDLERS,
         openapi_config=shown,
         logging_config=None,
