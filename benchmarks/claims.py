@@ -9,7 +9,7 @@ committed. Stores of all sizes take turns in each round; medians of the rounds a
 databases are durable: fsync for every commit. Everything is on the same cores: the figures that
 travel are those per CPU-second, and the ratios.
 
-- *backlog*: many lanes are due in every shard. *sparse*: about 50 are, somewhere among 1024 shards.
+- *backlog*: many lanes are due. *sparse*: about 50 are.
 - *nothing due*: what a claim costs that finds nothing.
 - *long*: somebody's transaction stays open, so that nothing dead can be tidied up.
 """
@@ -39,6 +39,8 @@ from feedmill.adapters.store.sqlite.store import SqliteStore
 
 _SUBSCRIBED: Final = ("feeds", "feed_sched", "feed_aliases", "header_blocks", "lanes")
 _DUE: Final = "SELECT claim_at FROM lanes ORDER BY claim_at LIMIT {}"
+# Room for the hot tables of a million feeds, and seldom a checkpoint: after each, the first change of a page writes all of it.
+_SETTINGS: Final = {"shared_buffers": "2GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min"}
 _BEGIN_AT: Final = SystemClock().now()
 
 Figures = dict[str, Any]
@@ -109,7 +111,7 @@ def main() -> None:
     lines: list[Line] = []
     with ExitStack() as stack:
         if {"postgres", "long"} & set(chosen):
-            server = stack.enter_context(PostgresServer())
+            server = stack.enter_context(PostgresServer(settings=_SETTINGS))
             feeds = size.feeds if "postgres" in chosen else size.feeds[-1:]
             stores = _postgres(stack, server, feeds)
             if "postgres" in chosen:
