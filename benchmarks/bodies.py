@@ -207,4 +207,4 @@ _BLOCKS: Final = (
     _paragraph, _lines, _text, _list, _figure, _quotation, _heading, _code, _table, _sharing, _frame,
     _leftover,
 )  # fmt: skip
-_WEIGHTS: Final = (40, 12, 14, 5, 1, 2, 4, 1, 1, 8, 3, 2)
+_WEIGHTS: Final = (40, 11, 30, 5, 1, 2, 4, 1, 1, 6, 3, 2)

@@ -210,13 +210,16 @@ def _wordpress_item(plan: Plan, chance: Random, site: str, number: int) -> str:
     )
     if plan.number % 5 < 3:  # most sites publish one text, not two
         description, content = body, ""
+    written = f"<![CDATA[{description}]]>"
+    if plan.number % 3:  # a quarter of all tags are escaped
+        written = escape(description, quote=False)
     return (
         f"\t<item>\n\t\t<title>{title}</title>\n\t\t<link>{link}</link>\n\t\t\n"
         f"\t\t<comments>{link}#respond</comments>\n"
         f"\t\t<dc:creator><![CDATA[{author}]]></dc:creator>\n"
         f"\t\t<pubDate>{_rfc822(number)}</pubDate>\n{categories}"
         f'\t\t<guid isPermaLink="false">{site}?p={number}</guid>\n\n'
-        f"\t\t\t\t\t<description><![CDATA[{description}]]></description>\n{content}"
+        f"\t\t\t\t\t<description>{written}</description>\n{content}"
         f"\t\t\t\t\t<wfw:commentRss>{link}feed/</wfw:commentRss>\n"
         f"\t\t\t<slash:comments>{chance.randint(0, 40)}</slash:comments>\n"
         f'\t\t<post-id xmlns="com-wordpress:feed-additions:1">{number}</post-id>\t</item>\n'
