@@ -46,6 +46,7 @@ class Lexicon(Value):
     languages: dict[str, frozenset[str]]
     known: dict[str, float]  # share of the topic's own scale
     weights: dict[str, tuple[tuple[int, float], ...]]  # term: (topic's place, weight)
+    telling: tuple[dict[str, float], ...]  # by topic: terms that speak for it
     scales: dict[tuple[TextScript, str], Scale]
 
 
@@ -55,13 +56,23 @@ def build_lexicon(topic_set: TopicSet, reference: Sequence[ScreenText]) -> Lexic
     common = Counter(term for passage in _passages(topics, reference) for term in set(passage))
     size = sum(1 for _ in _passages(topics, reference))
     rarity = {term: log(1 + (size - n + 0.5) / (n + 0.5)) for term, n in common.items()}
+    weights = _weights(topics, rarity)
     bare = Lexicon(
         topics=tuple(topic.id for topic in topics.topics),
         names={topic.id: topic.name for topic in topics.topics},
         scripts={topic.id: frozenset(map(script_of, _about(topic))) for topic in topics.topics},
         languages={topic.id: _languages(topic) for topic in topics.topics},
         known={topic.id: known_share(topic) for topic in topics.topics},
-        weights=_weights(topics, rarity),
+        weights=weights,
+        telling=tuple(
+            {
+                term: own
+                for term, said in weights.items()
+                for at, own in said
+                if at == place and own > 0
+            }
+            for place in range(len(topics.topics))
+        ),
         scales={},
     )
     passages = map(joined_text, reference)
@@ -146,13 +157,13 @@ def _log_tail(z: float) -> float:
 
 def _evidence(words: Located, topic: str, lexicon: Lexicon) -> tuple[str, ...]:
     """The words that spoke loudest; pairs of characters that overlap are one word again."""
-    place = lexicon.topics.index(topic)
+    telling = lexicon.telling[lexicon.topics.index(topic)]
     text, located = words
     loud: list[tuple[float, int, int]] = []
     for term, start, end in located:
-        weight = next((own for at, own in lexicon.weights.get(term, ()) if at == place), 0.0)
-        if weight <= 0:
+        if term not in telling:
             continue
+        weight = telling[term]
         if loud and start < loud[-1][2]:
             loudest, first, _ = loud.pop()
             loud.append((max(loudest, weight), first, end))

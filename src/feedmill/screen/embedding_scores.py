@@ -22,8 +22,8 @@ from feedmill.screen.topics import MIN_EXAMPLES
 # mean F1 moves by less than 0.01.
 THIN: Final = Scale(mean=-0.105, deviation=0.0592)
 _FITTED: Final = 0.076  # spread of the cosines of the encoder that was fitted with
-_BACKGROUND_SHARE: Final = 0.65
-_BACKGROUND_NEAREST: Final = 3
+BACKGROUND_SHARE: Final = 0.65
+BACKGROUND_NEAREST: Final = 3
 # a name is often a word of many senses; description and both have the rest
 _NAME_SHARE: Final = 0.2
 _BLEND: Final = 4  # examples that weigh as much as name and description
@@ -55,16 +55,6 @@ def example_sentences(topic: Topic) -> tuple[str, ...]:
     return (*topic.examples, topic.description or topic.name)
 
 
-def background_similarity(background: Sequence[float]) -> float:
-    """How near a text is to anything else, from its cosines to those sentences."""
-    return _mean_of_best(background, _BACKGROUND_NEAREST)
-
-
-def margin(examples: Sequence[float], ordinary: float) -> float:
-    """The raw score of one text and topic, from its cosines to the examples."""
-    return _nearer_half(examples) - _BACKGROUND_SHARE * ordinary
-
-
 def thin_margin(
     described: Sequence[float], examples: Sequence[float], against: Sequence[float], ordinary: float
 ) -> float:
@@ -74,7 +64,7 @@ def thin_margin(
         share = len(examples) / (len(examples) + _BLEND)
         near = (1 - share) * near + share * _nearer_half(examples)
     nearer = max(0.0, max(against, default=near) - near)
-    return near - _AGAINST * nearer - _BACKGROUND_SHARE * ordinary
+    return near - _AGAINST * nearer - BACKGROUND_SHARE * ordinary
 
 
 def _described(cosines: Sequence[float]) -> float:
@@ -86,9 +76,5 @@ def _described(cosines: Sequence[float]) -> float:
 
 
 def _nearer_half(cosines: Sequence[float]) -> float:
-    return _mean_of_best(cosines, (len(cosines) + 1) // 2)
-
-
-def _mean_of_best(values: Sequence[float], count: int) -> float:
-    best = sorted(values, reverse=True)[:count]  # quicker than a heap for so few
-    return sum(best) / len(best) if best else 0.0
+    best = sorted(cosines, reverse=True)[: (len(cosines) + 1) // 2]
+    return sum(best) / len(best)

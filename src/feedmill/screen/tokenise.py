@@ -45,7 +45,9 @@ def tokenise(text: str) -> list[str]:
 @lru_cache(maxsize=1_024)  # scores and signs read the same text in turn
 def tokenise_with_positions(text: str) -> tuple[str, tuple[tuple[str, int, int], ...]]:
     """The text with its case and characters folded, and where in it each term stands."""
-    folded = to_simplified_chinese(unicodedata.normalize("NFKC", text).casefold())
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    if not folded.isascii():
+        folded = to_simplified_chinese(folded)
     own = STOP_WORDS.get(language_of(text), _EMPTY)
     found: list[tuple[str, int, int]] = []
     for piece in _PIECE.finditer(folded):

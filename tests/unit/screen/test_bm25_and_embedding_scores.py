@@ -20,10 +20,8 @@ from feedmill.screen.calibration import (
 )
 from feedmill.screen.embedding_scores import (
     THIN,
-    background_similarity,
     description_sentences,
     example_sentences,
-    margin,
     thin_margin,
     thin_scale,
 )
@@ -66,14 +64,6 @@ def test_scales_are_made_script_by_script_and_never_divide_by_nothing() -> None:
     assert z_score(0.0, scales["han", "b"]) == 0
     assert scales["han", "b"].deviation > 0
     assert ("other", "a") not in scales
-
-
-def test_the_margin_is_the_nearer_half_less_two_thirds_of_the_ordinary() -> None:
-    ordinary = background_similarity([0.1, 0.4, 0.3, 0.2])
-
-    assert ordinary == pytest.approx(0.3)
-    assert margin([0.9, 0.7, 0.1], ordinary) == pytest.approx(0.8 - 0.65 * 0.3)
-    assert margin([0.5], background_similarity([])) == 0.5
 
 
 def test_a_topic_of_few_examples_is_helped_by_its_description_or_name() -> None:

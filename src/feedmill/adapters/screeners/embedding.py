@@ -18,11 +18,11 @@ from feedmill.model.base import Value
 from feedmill.model.screening import Method, Score, ScreenText, Topic, TopicSet
 from feedmill.screen.calibration import EMBEDDING, Scale, probability, scales_of, z_score
 from feedmill.screen.embedding_scores import (
+    BACKGROUND_NEAREST,
+    BACKGROUND_SHARE,
     THIN,
-    background_similarity,
     description_sentences,
     example_sentences,
-    margin,
     thin_margin,
     thin_scale,
 )
@@ -224,15 +224,32 @@ def _raws(vectors: Matrix, prepared: _Prepared) -> Iterator[dict[str, _Raw]]:
         for topic, place in prepared.places.items()
         if place.known < 1
     }
-    for at, row in enumerate(cosines.tolist()):
-        background = background_similarity(row[slice(*prepared.background)])
+    background = _mean_of_best(cosines[:, slice(*prepared.background)], BACKGROUND_NEAREST)
+    rich = {
+        topic: (
+            _mean_of_best(cosines[:, slice(*own)], (own[1] - own[0] + 1) // 2)
+            - BACKGROUND_SHARE * background
+        ).tolist()
+        for topic, (_, own, _, _, _) in prepared.places.items()
+    }
+    rows = cosines.tolist() if ordinary else [()] * len(cosines)
+    for at, row in enumerate(rows):
         yield {
             topic: _Raw(
-                rich=margin(row[slice(*place.own)], background),
+                rich=rich[topic][at],
                 thin=_thin(row, place, ordinary[topic][at]) if topic in ordinary else 0.0,
             )
             for topic, place in prepared.places.items()
         }
+
+
+def _mean_of_best(cosines: Matrix, count: int) -> Matrix:
+    """The mean over the nearest sentences of each text; 0 where there are no sentences."""
+    count = min(count, cosines.shape[1])
+    if not count:
+        return np.zeros(len(cosines), np.float32)
+    found: Matrix = np.partition(cosines, -count, axis=1)[:, -count:].mean(axis=1)
+    return found
 
 
 def _nearest_other(cosines: Matrix, described: Span, prepared: _Prepared) -> list[float]:
@@ -248,7 +265,7 @@ def _nearest_other(cosines: Matrix, described: Span, prepared: _Prepared) -> lis
     return found
 
 
-def _thin(row: list[float], place: _Place, ordinary: float) -> float:
+def _thin(row: Sequence[float], place: _Place, ordinary: float) -> float:
     return thin_margin(
         row[slice(*place.described)],
         row[slice(*place.examples)],
