@@ -79,7 +79,7 @@ class SimulatedPublisher:
         self._fault: int | str = 500
         self._items: dict[int, str] = {}
         self._version = 0
-        self.offered: set[str] = set()  # titles of the last whole document
+        self.offered: set[str] = set()  # titles of the document that the last answer brought whole
         self.owed: set[str] = set()  # titles of whole documents whose poll was committed
         self.asked: list[datetime] = []
         self.limited_until = BEGIN
@@ -89,6 +89,7 @@ class SimulatedPublisher:
         now = self._clock.now()
         assert now >= self.limited_until, f"{self.url} was asked inside its Retry-After"
         self.asked.append(now)
+        self.offered = set()  # what a poll brought that died before its commit, a later failure does not owe
         self._live(now)
         if now < self._fails_until:
             return self._fail(now)
