@@ -89,7 +89,7 @@ class SimulatedPublisher:
         now = self._clock.now()
         assert now >= self.limited_until, f"{self.url} was asked inside its Retry-After"
         self.asked.append(now)
-        self.offered = set()  # what a poll brought that died before its commit, a later failure does not owe
+        self.offered = set()  # a failure owes nothing of a poll that died before its commit
         self._live(now)
         if now < self._fails_until:
             return self._fail(now)
