@@ -98,7 +98,7 @@ def test_lease_is_renewed_while_a_large_document_waits_for_its_turn(
                 await wait_until(lambda: bool(renewed), "the lease is renewed")
 
             assert await passing == 1
-            assert renewed == [True]
+            assert all(renewed)  # the clock goes ahead with every claim, and there may be several
             assert [one.outcome for one in await stage.fetches(feed)] == ["fresh"]
 
     asyncio.run(story())
