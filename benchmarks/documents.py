@@ -5,6 +5,7 @@ and 500 KB half are under 36 KB and one in ten over 136 KB, half have fewer than
 ten more than 35. The draw is by quantile, so a small sample has the shape of a large one.
 """
 
+import sys
 from pathlib import Path
 from random import Random  # noqa: TID251  # seeded: the same documents in every run
 from statistics import NormalDist
@@ -60,6 +61,10 @@ def load(folder: Path, count: int) -> list[Document]:
     """Up to `count` documents of a folder, spread evenly over its files in order of size."""
     files = sorted((path.stat().st_size, path) for path in folder.rglob("*") if path.is_file())
     usable = [path for size, path in files if _SMALLEST <= size <= _LARGEST]
+    if not usable:
+        sys.exit(
+            f"{folder}: no documents of {_SMALLEST:,} to {_LARGEST:,} bytes there (FEEDMILL_CORPUS)"
+        )
     taken = min(count, len(usable))
     return [_loaded(usable[number * len(usable) // taken]) for number in range(taken)]
 
