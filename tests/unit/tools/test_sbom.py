@@ -30,6 +30,16 @@ def test_what_is_installed_to_run_is_locked_alike_for_the_tests() -> None:
     assert [one for one in run if one not in LOCKED] == [], "run `make lock`"
 
 
+def test_package_of_two_lock_files_has_one_version() -> None:
+    """Benchmark packages are installed beside the others: another version would state another licence."""
+    names = {one.name for one in LOCKED}
+    bench = locked_packages((ROOT / "requirements-bench.txt").read_text("utf-8"))
+
+    assert [one for one in bench if one.name in names and one not in LOCKED] == [], (
+        "run `make lock`"
+    )
+
+
 def test_bill_of_materials_is_the_same_every_time() -> None:
     packages = [Package("lxml", "6.0.0", ("a" * 64,))]
 

@@ -33,10 +33,15 @@ _PATIENCE_SEC: Final = 10.0  # with another process that writes to the same file
 _FULL: Final = ("disk-full", "no space is left; free some, feedmill goes on by itself")
 _BUSY: Final = ("busy", "another process is writing there and does not end")
 _READ_ONLY: Final = ("read-only", "it cannot be written; check permissions and the mount")
+_LINK: Final = (
+    "cannot-open",
+    "it is a symbolic link, which is not followed; put a file in its place",
+)
 _OTHER: Final = ("io-error", "the disk gave an error; check it")
 _REASONS: Final = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _FULL),
     errno.EAGAIN: _BUSY,
+    errno.ELOOP: _LINK,  # O_NOFOLLOW
     **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _READ_ONLY),
 }
 

@@ -20,9 +20,10 @@ def test_file_that_is_a_link_is_refused_and_its_target_is_left_alone(tmp_path: P
     (folder / "2025-10-14.ndjson").symlink_to(target)
     event = Event(seq=1, id="e1", type="new_entry", feed_id="f", occurred_at=NOON)
 
-    with pytest.raises(SinkError):
+    with pytest.raises(SinkError, match="is a symbolic link, which is not followed") as refused:
         asyncio.run(NdjsonSink(tmp_path / "out").deliver([event]))
 
+    assert refused.value.reason == "cannot-open"
     assert target.read_bytes() == b"mine\n"
 
 
