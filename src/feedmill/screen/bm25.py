@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from feedmill.model.base import Value
 from feedmill.model.screening import Score, ScreenText, Topic, TopicSet
 from feedmill.screen.calibration import LEXICAL, Scale, probability, scales_of, z_score
-from feedmill.screen.language import language_of
+from feedmill.screen.language import language_of, main_script
 from feedmill.screen.texts import TextScript, joined_text, script_of
 from feedmill.screen.tokenise import tokenise, tokenise_with_positions
 from feedmill.screen.topics import MIN_EXAMPLES, known_share
@@ -26,6 +26,9 @@ _SATURATION: Final = 1.2  # BM25's k1
 _AGAINST: Final = 0.6  # what a word of a not_example takes away
 _FEWEST: Final = 8  # a text of fewer terms is weighed as one of so many
 _EVIDENCE: Final = 5
+_READABLE: Final = (
+    0.2  # share of known words; English of unclear language has 0.3 and more, others 0.1 and less
+)
 _TELLING: Final = 1.0  # below this z no words are gathered: most texts are about something else
 # A name and a line share at most a few words with a text: a scale of its own would make one shared word
 # fourteen deviations. With this one, two telling words in a text of usual length are a keep.
@@ -42,8 +45,9 @@ class Lexicon(Value):
 
     topics: tuple[str, ...]
     names: dict[str, str]
-    scripts: dict[str, frozenset[TextScript]]  # that a topic has sentences in
+    scripts: dict[str, frozenset[str]]  # that a topic has sentences in
     languages: dict[str, frozenset[str]]
+    vocabulary: frozenset[str]  # of everything that was read
     known: dict[str, float]  # share of the topic's own scale
     weights: dict[str, tuple[tuple[int, float], ...]]  # term: (topic's place, weight)
     telling: tuple[dict[str, float], ...]  # by topic: terms that speak for it
@@ -60,8 +64,9 @@ def build_lexicon(topic_set: TopicSet, reference: Sequence[ScreenText]) -> Lexic
     bare = Lexicon(
         topics=tuple(topic.id for topic in topics.topics),
         names={topic.id: topic.name for topic in topics.topics},
-        scripts={topic.id: frozenset(map(script_of, _about(topic))) for topic in topics.topics},
+        scripts={topic.id: frozenset(map(main_script, _about(topic))) for topic in topics.topics},
         languages={topic.id: _languages(topic) for topic in topics.topics},
+        vocabulary=frozenset(common),
         known={topic.id: known_share(topic) for topic in topics.topics},
         weights=weights,
         telling=tuple(
@@ -83,19 +88,28 @@ def build_lexicon(topic_set: TopicSet, reference: Sequence[ScreenText]) -> Lexic
 def lexical_scores(text: ScreenText, lexicon: Lexicon) -> tuple[Score, ...]:
     """What the words of a text say about each topic that has sentences in its language.
 
-    A text whose language is not clear is compared with the topics of its script.
+    A text whose language is not clear is compared with the topics of its script. In Latin letters, it must share
+    words with what was read, or with the topic: else it is in a language that no topic has.
     """
     passage = joined_text(text)
-    language, script = language_of(passage), script_of(passage)
+    language, script, letters = language_of(passage), script_of(passage), main_script(passage)
     folded, located = tokenise_with_positions(passage)
     if language in _COMPOUNDING:
         located = tuple(_with_parts(located, lexicon))
-    raws = _raws({term for term, _, _ in located}, lexicon)
+    terms = {term for term, _, _ in located}
+    raws = _raws(terms, lexicon)
+    is_known = bool(language or letters) or _known_words(terms, lexicon) >= _READABLE
     return tuple(
         _score(text.ref, topic, raw, lexicon.scales[script, topic], (folded, located), lexicon)
         for topic, raw in raws.items()
-        if script in lexicon.scripts[topic] and _can_read(language, lexicon.languages[topic])
+        if letters in lexicon.scripts[topic]
+        and _can_read(language, lexicon.languages[topic])
+        and (is_known or raw > 0)
     )
+
+
+def _known_words(terms: set[str], lexicon: Lexicon) -> float:
+    return len(terms & lexicon.vocabulary) / max(1, len(terms))
 
 
 def _can_read(language: str, known: frozenset[str]) -> bool:

@@ -51,7 +51,9 @@ def fuse(
 
     RegexOnlyError when nothing but regular expressions spoke: that is never a decision (001).
     """
-    methods = tuple(method for method in _ORDER if any(one.method == method for one in scores))
+    asked = {topic.id for topic in topics.topics}  # what a rival alone could judge is not judged
+    spoke = {one.method for one in scores if one.topic in asked}
+    methods = tuple(method for method in _ORDER if method in spoke)
     if methods == ("regex",):
         raise RegexOnlyError(text.ref)
     signs = signs_of(text, topics)

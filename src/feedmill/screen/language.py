@@ -14,6 +14,7 @@ from typing import Final
 from feedmill.screen.stop_words import STOP_WORDS
 
 UNKNOWN: Final = ""
+OTHER: Final = "und"  # letters of a script that is not in the list
 _SCRIPTS: Final = {  # a script that one language, or one that stands for all, is written in
     "ja": re.compile(r"[\u3040-\u30ff]"),
     "ko": re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"),
@@ -28,6 +29,7 @@ _SCRIPTS: Final = {  # a script that one language, or one that stands for all, i
 _SCRIPT_SHARE: Final = 0.3
 _KANA_SHARE: Final = 0.05  # of a Japanese text; the rest of it may be Han
 _LETTER: Final = re.compile(r"[^\W\d_]")
+_LATIN_LETTER: Final = re.compile(r"[a-zA-Z\u00aa-\u02af\u1e00-\u1eff]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _SAMPLE_WORDS: Final = 200
 _ALPHABETS: Final = {"ru": ("ru", "uk", "bg"), "ar": ("ar", "fa"), "el": ("el",), "he": ("he",), "hi": ("hi",)}  # fmt: skip
@@ -53,7 +55,7 @@ _LEAD: Final = 1.25  # over the second language
 def language_of(text: str) -> str:
     """The ISO 639-1 code of the language; empty where too little tells it."""
     script = main_script(text)
-    if script in ("ja", "ko", "th", "zh"):
+    if script in ("ja", "ko", "th", "zh", OTHER):
         return script
     return _by_words(text, _ALPHABETS.get(script, _LATIN) if script else _LATIN, script)
 
@@ -65,8 +67,10 @@ def main_script(text: str) -> str:
     kana, han = (len(_SCRIPTS[code].findall(text)) / letters for code in ("ja", "zh"))
     if kana + han >= _SCRIPT_SHARE:
         return "ja" if kana >= _KANA_SHARE else "zh"
+    is_latin = len(_LATIN_LETTER.findall(text)) / letters >= _SCRIPT_SHARE
     return next(
-        (code for code in _SCRIPTS if _share(code, text, letters) >= _SCRIPT_SHARE), UNKNOWN
+        (code for code in _SCRIPTS if _share(code, text, letters) >= _SCRIPT_SHARE),
+        UNKNOWN if is_latin else OTHER,
     )
 
 

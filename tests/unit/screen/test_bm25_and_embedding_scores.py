@@ -164,6 +164,44 @@ def test_a_text_in_a_language_that_no_topic_has_is_not_scored() -> None:
     assert lexical_scores(french, LEXICON) == ()
 
 
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Пчеловоды собирают мёд",  # another alphabet, no function word
+        "متحف المدينة يزرع أربعمئة شجرة",
+        "თბილისში ახალი სახანძრო სადგური",
+        "Kunskapen om skogsbränder ökar i kommunen",  # Latin letters and no word that is known
+        "Feuerwehr erneuert Brücke",
+    ],
+)
+def test_a_text_whose_language_is_unclear_and_whose_words_are_unknown_is_not_scored(
+    title: str,
+) -> None:
+    assert lexical_scores(ScreenText(ref=1, title=title), LEXICON) == ()
+
+
+def test_a_title_without_function_words_is_scored_where_its_words_are_known() -> None:
+    found = lexical_scores(ScreenText(ref=1, title="School children sang soup recipe"), LEXICON)
+
+    assert [one.topic for one in found] == ["bees", "night-trains"]
+
+
+def test_a_text_of_unknown_words_is_scored_for_a_topic_that_it_names() -> None:
+    found = lexical_scores(ScreenText(ref=1, title="Apiary Zukunft Haus Tal Berg Bahn"), LEXICON)
+
+    assert [one.topic for one in found] == ["bees"]
+
+
+def test_a_topic_is_compared_with_texts_in_its_own_alphabet() -> None:
+    topic = Topic(id="honey", name="Мёд", description="Пчеловоды собирают мёд.")
+    lexicon = build_lexicon(with_digest(TopicSet(name="ru", topics=(topic,))), REFERENCE)
+
+    (found,) = lexical_scores(ScreenText(ref=1, title="Пчеловоды продают мёд"), lexicon)
+
+    assert found.evidence
+    assert lexical_scores(HONEY, lexicon) == ()
+
+
 def test_topics_that_were_not_chosen_stay_as_silent_rivals() -> None:
     chosen = choose_topics(TOPICS, ["night-trains"])
     found = lexical_scores(HONEY, build_lexicon(chosen, REFERENCE))

@@ -54,6 +54,15 @@ def test_a_text_that_no_method_could_judge_is_unsure_and_never_dropped() -> None
     assert "without lexical" in found.reason
 
 
+def test_a_text_that_only_a_silent_rival_could_be_compared_with_is_unsure() -> None:
+    rivals = replace(TOPICS, topics=(BEES,), rivals=(TRAINS,))
+
+    found = fuse(HONEY, (score("trains", "lexical", z=4.0),), with_digest(rivals), CONFIG)
+
+    assert (found.suggestion, found.topic, found.methods) == ("unsure", None, ())
+    assert "no method could judge it" in found.reason
+
+
 def test_regular_expressions_alone_are_refused_as_a_decision() -> None:
     with pytest.raises(RegexOnlyError) as caught:
         fuse(HONEY, (score("bees", "regex", value=1.0),), TOPICS, CONFIG)

@@ -33,6 +33,8 @@ from feedmill.screen.language import language_of, main_script
         ("ja", "市議会が来年度の予算を可決した"),
         ("ko", "시의회가 내년 예산을 통과시켰다"),
         ("th", "สภาเมืองผ่านงบประมาณ"),
+        ("und", "თბილისში ახალი სახანძრო სადგური"),  # a script that is not in the list
+        ("und", "நகர சபை வரவு செலவுத் திட்டம்"),
         ("", "Budget 2027"),
         ("", "🎉🎉🎉"),
         ("", "Бюджет 2027"),
