@@ -1,11 +1,15 @@
 """Every command has a file of its name, and every file is a command."""
 
+import io
 import pkgutil
+from typing import Any
 
 import click
+import pytest
 
 from feedmill.interfaces.cli import commands
-from feedmill.interfaces.cli.main import COMMANDS, ROOMS, cli
+from feedmill.interfaces.cli.main import COMMANDS, ROOMS, cli, main
+from feedmill.version import __version__
 
 
 def test_commands_are_found_by_their_names() -> None:
@@ -50,3 +54,31 @@ def _cut_help_lines(command: click.Command, name: str, parent: click.Context | N
 
 def test_every_help_page_fits_into_eighty_columns_and_says_what_each_command_does() -> None:
     assert _cut_help_lines(cli, "feedmill", None) == []
+
+
+class _Pipe(io.RawIOBase):
+    """Standard output with PYTHONUNBUFFERED=1 whose reader is slow: it takes a few bytes each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        self.taken += bytes(data[:7])
+        return min(len(data), 7)
+
+
+def test_a_long_document_arrives_whole_without_the_interpreters_buffer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pipe = _Pipe()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe, write_through=True))  # type: ignore[type-var]  # as the interpreter makes it
+    monkeypatch.setattr("sys.argv", ["feedmill", "--version"])
+
+    with pytest.raises(SystemExit):
+        main()
+
+    assert pipe.taken.decode() == f"feedmill {__version__}\n"
