@@ -1,11 +1,10 @@
 """Every kind of store, told the same stories."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.support.servers.databases import problems_of
+from tests.support.servers.databases import problems_of, run_story
 
 from feedmill.adapters.store.sqlite.connection import MEMORY
 from feedmill.adapters.store.sqlite.store import SqliteStore
@@ -52,4 +51,4 @@ def tell(request: pytest.FixtureRequest) -> Tell:
         finally:
             await store.close()
 
-    return lambda story: asyncio.run(told(story))
+    return lambda story: run_story(told(story), dsn)

@@ -1,11 +1,11 @@
 """`play` runs a story on a stage of its own: once on SQLite, once on PostgreSQL."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.engine_harness import Play, Story, opened
+from tests.support.servers.databases import run_story
 from tests.support.waiting import hang_guard
 
 
@@ -28,6 +28,6 @@ def play(tmp_path: Path, store_url: str | None) -> Play:
             async with hang_guard(), stage_of as stage:
                 await story(stage)
 
-        asyncio.run(told())
+        run_story(told(), store_url)
 
     return run

@@ -1,11 +1,13 @@
 """Databases as `feedmill migrate` leaves them: made once, then copied for each test, or emptied before it.
 
 A new connection reads the catalogue and plans every statement again, which costs PostgreSQL more than most tests do.
-So the database that is emptied keeps one connection, on which it is emptied and checked.
+So the database that is emptied keeps its connections: one on which it is emptied and checked, and those of the
+stories that are told by `run_story`.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from typing import Any, Final
 
 import pytest
 from tests.support.loop_thread import LoopThread
@@ -38,8 +40,9 @@ def migrated_dsn(postgres: PostgresServer) -> Iterator[str]:
 def one_database(postgres: PostgresServer) -> Iterator[str]:
     """A database that many tests use one after another: emptying takes less than making."""
     dsn = migrated_database(postgres)
-    _kept[dsn] = KeptStore(dsn)
+    _kept[dsn], _lent[dsn] = KeptStore(dsn), LentConnections(dsn)
     yield dsn
+    _lent.pop(dsn).close()
     _kept.pop(dsn).close()
     postgres.drop_database(dsn)
 
@@ -54,6 +57,14 @@ def emptied_dsn(one_database: str) -> str:
 async def problems_of(store: Store, dsn: str | None) -> tuple[str, ...]:
     """`store.problems()`, over the connection that its database keeps if it has one."""
     return await (_kept[dsn].problems() if dsn in _kept else store.problems())
+
+
+def run_story(work: Coroutine[Any, Any, None], dsn: str | None) -> None:
+    """`asyncio.run`; on a database that is emptied, stores are lent connections that stay open."""
+    if dsn in _lent:
+        _lent[dsn].run(work)
+    else:
+        asyncio.run(work)
 
 
 class KeptStore:
@@ -78,7 +89,54 @@ class KeptStore:
         self._thread.close()
 
 
+class LentConnections:
+    """An event loop that goes on from story to story, and the pools that were opened on it."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn, self._runner = dsn, asyncio.Runner()
+        self._pools: dict[frozenset[tuple[str, Any]], Database] = {}  # by their settings
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """The story to its end; what it left running is cancelled, as `asyncio.run` does."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Database, "open", self._open)
+            self._runner.run(_alone(work))
+
+    def close(self) -> None:
+        """End the connections and the loop."""
+        for pool in self._pools.values():
+            self._runner.run(pool.close())
+        self._runner.close()
+
+    async def _open(self, url: str, **settings: Any) -> Database:
+        if url != self._dsn:
+            return await _OPEN(url, **settings)
+        key = frozenset(settings.items())
+        if key not in self._pools:
+            self._pools[key] = await _OPEN(url, **settings)
+        return _Lent(self._pools[key]._pool, url, timeout_sec=settings["timeout_sec"])
+
+
+class _Lent(Database):
+    """Closed, it does nothing more; its connections stay."""
+
+    async def close(self) -> None:
+        self._closed = True
+
+
+async def _alone(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    finally:
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+
+_OPEN: Final = Database.open
 _kept: dict[str | None, KeptStore] = {}
+_lent: dict[str | None, LentConnections] = {}
 
 
 def migrated_database(server: PostgresServer) -> str:
