@@ -57,9 +57,9 @@ def test_sqlite_reads_no_table_from_end_to_end(tmp_path: Path, which: str) -> No
 
 
 @pytest.mark.parametrize("which", QUERIES)
-def test_postgresql_reads_no_table_from_end_to_end(migrated_dsn: str, which: str) -> None:
+def test_postgresql_reads_no_table_from_end_to_end(emptied_dsn: str, which: str) -> None:
     async def story() -> tuple[dict[str, Any], int]:
-        connection = await asyncpg.connect(migrated_dsn)
+        connection = await asyncpg.connect(emptied_dsn)
         try:
             await connection.execute(LANE.format(host="host, ", value="'busy.example', "))
             await connection.execute(JOBS.format(numbers=f"generate_series(1, {MANY + 9}) AS g(n)"))

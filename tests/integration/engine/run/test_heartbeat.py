@@ -105,12 +105,12 @@ def test_a_store_that_fails_takes_no_sign_of_life_and_harms_nobody(tmp_path: Pat
 
 
 def test_machines_that_share_a_database_and_no_raw_bytes_are_warned_once(
-    tmp_path: Path, migrated_dsn: str, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, emptied_dsn: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     log.set_up("warning")
 
     async def story() -> None:
-        async with open_services(config_of(tmp_path, migrated_dsn)) as services:
+        async with open_services(config_of(tmp_path, emptied_dsn)) as services:
             here, there = Lifecycle("here/a:1"), Lifecycle("there/b:1")
             async with (
                 heartbeat(services.store, services.clock, here, "worker"),

@@ -77,10 +77,10 @@ def test_eight_tasks_in_each_of_two_processes_share_the_lanes_and_starve_none(
 
 
 def test_what_somebody_is_about_to_claim_is_passed_by_and_not_waited_for(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             for number in range(4):
                 await one.add_feed(new_feed(number))
             terms = ClaimTerms("one", NOON, NOON + timedelta(seconds=60), 2, 9)
@@ -101,10 +101,10 @@ def test_what_somebody_is_about_to_claim_is_passed_by_and_not_waited_for(
 
 
 def test_a_feed_added_while_its_lane_is_given_back_does_not_sleep_with_it(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             await one.add_feed(new_feed(1, host="one.example"))
             (claim,) = await claim_all(one)
             adding = await Held(
@@ -123,10 +123,10 @@ def test_a_feed_added_while_its_lane_is_given_back_does_not_sleep_with_it(
 
 
 def test_a_feed_made_due_while_its_lane_is_given_back_does_not_sleep_with_it(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             feed, _ = await one.add_feed(new_feed())
             (claim,) = await claim_all(one)
             back = await Held(
@@ -144,9 +144,9 @@ def test_a_feed_made_due_while_its_lane_is_given_back_does_not_sleep_with_it(
     asyncio.run(story())
 
 
-def test_a_pause_and_a_release_at_the_same_time_leave_the_pause(migrated_dsn: str) -> None:
+def test_a_pause_and_a_release_at_the_same_time_leave_the_pause(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             feed, _ = await one.add_feed(new_feed())
             (claim,) = await claim_all(one)
             until = NOON + HOUR * 5
@@ -167,9 +167,9 @@ def test_a_pause_and_a_release_at_the_same_time_leave_the_pause(migrated_dsn: st
     asyncio.run(story())
 
 
-def test_who_lost_its_lane_can_neither_hold_nor_commit_nor_release_it(migrated_dsn: str) -> None:
+def test_who_lost_its_lane_can_neither_hold_nor_commit_nor_release_it(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (stopped, other):
+        async with stores(emptied_dsn, 2) as (stopped, other):
             feed, _ = await stopped.add_feed(new_feed())
             (old,) = await claim_all(stopped, "stopped")
             changes = await read(stopped, feed, [an_entry("a")])
@@ -188,9 +188,9 @@ def test_who_lost_its_lane_can_neither_hold_nor_commit_nor_release_it(migrated_d
     asyncio.run(story())
 
 
-def test_own_shards_come_first_and_idle_hands_take_what_is_others(migrated_dsn: str) -> None:
+def test_own_shards_come_first_and_idle_hands_take_what_is_others(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             for number in range(40):
                 await one.add_feed(new_feed(number))
             for store, name in ((one, "one"), (two, "two"), (one, "one")):
@@ -212,9 +212,9 @@ def test_own_shards_come_first_and_idle_hands_take_what_is_others(migrated_dsn: 
     asyncio.run(story())
 
 
-def test_a_worker_that_drains_or_fell_silent_has_no_shards(migrated_dsn: str) -> None:
+def test_a_worker_that_drains_or_fell_silent_has_no_shards(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn) as (store,):
+        async with stores(emptied_dsn) as (store,):
             base = Worker(name="one", role="worker", version="1", started_at=NOON, seen_at=NOON)
             await store.save_worker(base)
             others = {
@@ -235,10 +235,10 @@ def test_a_worker_that_drains_or_fell_silent_has_no_shards(migrated_dsn: str) ->
 
 
 def test_behind_a_pooler_the_whole_schedule_works_without_anything_that_a_session_keeps(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2, pooled=True, connections=2) as (one, two):
+        async with stores(emptied_dsn, 2, pooled=True, connections=2) as (one, two):
             feed, _ = await one.add_feed(new_feed())
             (claim,) = await claim_all(one)
             await two.limit_host(feed.url, NOON + HOUR, "asked")
@@ -260,10 +260,10 @@ def test_behind_a_pooler_the_whole_schedule_works_without_anything_that_a_sessio
 
 
 def test_a_lane_below_the_mark_is_found_by_the_very_next_claim_that_finds_nothing(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             await one.add_feed(new_feed(1))
             await claim_all(one)  # all there is: the marks stand at noon
 

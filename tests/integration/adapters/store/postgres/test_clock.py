@@ -51,10 +51,10 @@ async def of_database(database: Database) -> datetime:
 
 @pytest.mark.parametrize("wrong_by", [HOURS, -HOURS])
 def test_a_worker_whose_clock_is_wrong_by_hours_claims_leases_and_commits_on_time(
-    migrated_dsn: str, wrong_by: timedelta
+    emptied_dsn: str, wrong_by: timedelta
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (wrong, right):
+        async with stores(emptied_dsn, 2) as (wrong, right):
             clock = DatabaseClock(Hands(wrong_by))
             await clock.follow(wrong.database)
             before = await of_database(right.database)
@@ -88,9 +88,9 @@ def test_a_worker_whose_clock_is_wrong_by_hours_claims_leases_and_commits_on_tim
     asyncio.run(story())
 
 
-def test_between_two_answers_the_monotonic_clock_counts_on(migrated_dsn: str) -> None:
+def test_between_two_answers_the_monotonic_clock_counts_on(emptied_dsn: str) -> None:
     async def story() -> None:
-        database = await Database.open(migrated_dsn, connections=1, timeout_sec=30.0)
+        database = await Database.open(emptied_dsn, connections=1, timeout_sec=30.0)
         hands = Hands()
         clock = DatabaseClock(hands)
         assert abs(clock.now() - hands.now()) < CLOSE  # nobody has asked the database yet
@@ -133,9 +133,9 @@ def test_a_database_whose_clock_was_set_back_is_followed() -> None:
     assert clock.now() - (noon - timedelta(hours=1)) < CLOSE
 
 
-def test_a_clock_keeps_following_and_survives_a_database_that_is_away(migrated_dsn: str) -> None:
+def test_a_clock_keeps_following_and_survives_a_database_that_is_away(emptied_dsn: str) -> None:
     async def story() -> None:
-        database = await Database.open(migrated_dsn, connections=1, timeout_sec=30.0)
+        database = await Database.open(emptied_dsn, connections=1, timeout_sec=30.0)
         hands = Hands()
         clock = DatabaseClock(hands)
         away = [StoreError("away", reason="cannot-open")]

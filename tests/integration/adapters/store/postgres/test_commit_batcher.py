@@ -85,10 +85,10 @@ async def documents(
     ]
 
 
-def test_a_group_of_any_size_takes_the_same_few_statements(migrated_dsn: str) -> None:
+def test_a_group_of_any_size_takes_the_same_few_statements(emptied_dsn: str) -> None:
     async def story(store: PostgresStore) -> None:
         feeds = await some_feeds(store, 60)
-        database = await CountingDatabase.open(migrated_dsn, connections=2, timeout_sec=60)
+        database = await CountingDatabase.open(emptied_dsn, connections=2, timeout_sec=60)
         committer = CommitBatcher(database, LaneSettings(), in_flight=1)
         for run, chosen in enumerate((feeds, feeds[:1], feeds)):
             database.transactions = database.statements = 0
@@ -105,10 +105,10 @@ def test_a_group_of_any_size_takes_the_same_few_statements(migrated_dsn: str) ->
         await database.close()
         assert (await store.counts())["fetches"] == 121
 
-    tell(migrated_dsn, story)
+    tell(emptied_dsn, story)
 
 
-def test_each_of_a_group_is_told_what_became_of_it(migrated_dsn: str) -> None:
+def test_each_of_a_group_is_told_what_became_of_it(emptied_dsn: str) -> None:
     async def story(store: PostgresStore) -> None:
         feeds = await some_feeds(store, 6)
         refreshes = await documents(store, feeds, 1)
@@ -125,10 +125,10 @@ def test_each_of_a_group_is_told_what_became_of_it(migrated_dsn: str) -> None:
         assert (counts["fetches"], counts["entries"]) == (4, 8)
         assert await store.last_seq() == 8
 
-    tell(migrated_dsn, story)
+    tell(emptied_dsn, story)
 
 
-def test_refreshes_of_one_feed_that_come_together_follow_each_other(migrated_dsn: str) -> None:
+def test_refreshes_of_one_feed_that_come_together_follow_each_other(emptied_dsn: str) -> None:
     async def story(store: PostgresStore) -> None:
         ((feed, lane),) = await some_feeds(store, 1)
         refreshes = [a_refresh(feed, run, at=NOON + HOUR * run, lane=lane) for run in range(5)]
@@ -139,10 +139,10 @@ def test_refreshes_of_one_feed_that_come_together_follow_each_other(migrated_dsn
         page = await store.fetches(feed.id)
         assert page.items == tuple(refresh.fetch for refresh in reversed(refreshes))
 
-    tell(migrated_dsn, story)
+    tell(emptied_dsn, story)
 
 
-def test_one_bad_refresh_sinks_alone(migrated_dsn: str) -> None:
+def test_one_bad_refresh_sinks_alone(emptied_dsn: str) -> None:
     async def story(store: PostgresStore) -> None:
         refreshes = await documents(store, await some_feeds(store, 11), 1)
         impossible = replace(refreshes[7].fetch, http_status=2**40)  # more than the column holds
@@ -156,10 +156,10 @@ def test_one_bad_refresh_sinks_alone(migrated_dsn: str) -> None:
         counts = await store.counts()
         assert (counts["fetches"], counts["entries"], counts["events"]) == (9, 18, 18)
 
-    tell(migrated_dsn, story)
+    tell(emptied_dsn, story)
 
 
-def test_who_stops_waiting_does_not_disturb_the_others(migrated_dsn: str) -> None:
+def test_who_stops_waiting_does_not_disturb_the_others(emptied_dsn: str) -> None:
     async def story(store: PostgresStore) -> None:
         refreshes = await documents(store, await some_feeds(store, 3), 1)
         commits = [asyncio.create_task(store.commit(refresh)) for refresh in refreshes]
@@ -171,12 +171,12 @@ def test_who_stops_waiting_does_not_disturb_the_others(migrated_dsn: str) -> Non
         assert isinstance(done[1], asyncio.CancelledError)
         assert (await store.counts())["fetches"] == 3  # what was asked is written
 
-    tell(migrated_dsn, story)
+    tell(emptied_dsn, story)
 
 
-def test_what_was_asked_before_closing_is_written_and_nothing_after(migrated_dsn: str) -> None:
+def test_what_was_asked_before_closing_is_written_and_nothing_after(emptied_dsn: str) -> None:
     async def story(store: PostgresStore) -> None:
-        other = await PostgresStore.open(migrated_dsn)
+        other = await PostgresStore.open(emptied_dsn)
         first, *rest = await documents(store, await some_feeds(store, 20), 1)
         commits = [asyncio.create_task(other.commit(refresh)) for refresh in rest]
         await asyncio.sleep(0)  # every task has put its refresh into the queue
@@ -188,12 +188,12 @@ def test_what_was_asked_before_closing_is_written_and_nothing_after(migrated_dsn
         with pytest.raises(StoreError, match="closed"):
             await other.commit(first)
 
-    tell(migrated_dsn, story)
+    tell(emptied_dsn, story)
 
 
-def test_a_run_that_two_workers_commit_at_once_counts_once(migrated_dsn: str) -> None:
+def test_a_run_that_two_workers_commit_at_once_counts_once(emptied_dsn: str) -> None:
     async def story(store: PostgresStore) -> None:
-        other = await PostgresStore.open(migrated_dsn)
+        other = await PostgresStore.open(emptied_dsn)
         feeds = await some_feeds(store, 8)
         for run in range(5):
             refreshes = await documents(store, feeds, run)
@@ -210,12 +210,12 @@ def test_a_run_that_two_workers_commit_at_once_counts_once(migrated_dsn: str) ->
             entry.seen_count for entry in (await store.entries(EntryFilter(), limit=100)).items
         } == {1}
 
-    tell(migrated_dsn, story)
+    tell(emptied_dsn, story)
 
 
-def test_an_entry_that_two_workers_add_at_once_is_one_row_and_one_event(migrated_dsn: str) -> None:
+def test_an_entry_that_two_workers_add_at_once_is_one_row_and_one_event(emptied_dsn: str) -> None:
     async def story(store: PostgresStore) -> None:
-        other = await PostgresStore.open(migrated_dsn)
+        other = await PostgresStore.open(emptied_dsn)
         feeds = await some_feeds(store, 8)
         early = await documents(store, feeds, 1)
         late = [
@@ -232,16 +232,16 @@ def test_an_entry_that_two_workers_add_at_once_is_one_row_and_one_event(migrated
             entry.seen_count for entry in (await store.entries(EntryFilter(), limit=100)).items
         } == {2}
 
-    tell(migrated_dsn, story)
+    tell(emptied_dsn, story)
 
 
 def test_workers_that_want_the_same_keys_in_opposite_orders_never_wait_in_a_circle(
-    postgres: PostgresServer, migrated_dsn: str
+    postgres: PostgresServer, emptied_dsn: str
 ) -> None:
     rounds, names = 4, [f"shared-{number}" for number in range(300)]
 
     async def story() -> None:
-        stores = [await PostgresStore.open(migrated_dsn) for _ in range(2)]
+        stores = [await PostgresStore.open(emptied_dsn) for _ in range(2)]
         feeds = await some_feeds(stores[0], 2 * rounds)
         for number in range(rounds):
             pair = feeds[2 * number : 2 * number + 2]
@@ -263,7 +263,7 @@ def test_workers_that_want_the_same_keys_in_opposite_orders_never_wait_in_a_circ
 
     asyncio.run(story())
 
-    assert deadlocks(postgres, migrated_dsn) == 0
+    assert deadlocks(postgres, emptied_dsn) == 0
 
 
 def deadlocks(server: PostgresServer, dsn: str) -> int:
@@ -278,12 +278,12 @@ def deadlocks(server: PostgresServer, dsn: str) -> int:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_entry_that_two_feeds_revise_at_once_keeps_both_revisions(
-    migrated_dsn: str, workers: int
+    emptied_dsn: str, workers: int
 ) -> None:
     """With legacy_guid_across_feeds, a feed may write about the entry of another."""
 
     async def story(store: PostgresStore) -> None:
-        stores = [store, *[await PostgresStore.open(migrated_dsn) for _ in range(workers - 1)]]
+        stores = [store, *[await PostgresStore.open(emptied_dsn) for _ in range(workers - 1)]]
         feeds = await some_feeds(store, 4)
         (first, lane), *_ = feeds
         entry = await read(store, first, [an_entry("a", "text 0")])
@@ -311,17 +311,17 @@ def test_an_entry_that_two_feeds_revise_at_once_keeps_both_revisions(
         assert sorted([*map(str, texts), str(kept.summary)]) == [f"text {n}" for n in range(5)]
         assert texts[0] == "text 0"
 
-    tell(migrated_dsn, story)
+    tell(emptied_dsn, story)
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_commit_whose_answer_was_lost_counts_once(
-    postgres: PostgresServer, migrated_dsn: str, moment: Moment
+    postgres: PostgresServer, emptied_dsn: str, moment: Moment
 ) -> None:
     async def story(store: PostgresStore) -> None:
         refreshes = await documents(store, await some_feeds(store, 4), 1)
         proxy = CuttingProxy(postgres.port, moment)
-        async with proxy.listening(migrated_dsn) as dsn:
+        async with proxy.listening(emptied_dsn) as dsn:
             far = await PostgresStore.open(dsn)
             proxy.is_armed = True
 
@@ -333,14 +333,14 @@ def test_a_commit_whose_answer_was_lost_counts_once(
         counts = await store.counts()
         assert (counts["fetches"], counts["entries"], counts["events"]) == (4, 8, 8)
 
-    tell(migrated_dsn, story)
+    tell(emptied_dsn, story)
 
 
-def test_a_database_that_lost_its_tables_is_told_to_everybody_at_once(migrated_dsn: str) -> None:
+def test_a_database_that_lost_its_tables_is_told_to_everybody_at_once(emptied_dsn: str) -> None:
     async def story() -> None:
-        store = await PostgresStore.open(migrated_dsn)
+        store = await PostgresStore.open(emptied_dsn)
         refreshes = await documents(store, await some_feeds(store, 5), 1)
-        connection = await asyncpg.connect(migrated_dsn)
+        connection = await asyncpg.connect(emptied_dsn)
         await connection.execute("ALTER TABLE outbox RENAME TO elsewhere")
 
         done = await asyncio.gather(*map(store.commit, refreshes), return_exceptions=True)

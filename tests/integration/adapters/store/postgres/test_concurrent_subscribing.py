@@ -19,10 +19,10 @@ def spelled(number: int) -> NewFeed:
 
 
 def test_who_spells_a_feed_otherwise_at_the_same_time_learns_that_it_is_there(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             first = await Held(
                 one.database, lambda c: one.queries.run(c, add_feed(spelled(1)))
             ).worked()
@@ -39,9 +39,9 @@ def test_who_spells_a_feed_otherwise_at_the_same_time_learns_that_it_is_there(
     asyncio.run(story())
 
 
-def test_who_waited_for_an_addition_that_failed_adds_the_feed(migrated_dsn: str) -> None:
+def test_who_waited_for_an_addition_that_failed_adds_the_feed(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             first = await Held(
                 one.database, lambda c: one.queries.run(c, add_feed(spelled(1)))
             ).worked()
@@ -58,10 +58,10 @@ def test_who_waited_for_an_addition_that_failed_adds_the_feed(migrated_dsn: str)
 
 
 def test_many_that_add_the_same_list_in_any_order_add_each_feed_and_its_event_once(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             hosts = 6
 
             async def add(store_number: int, at: int) -> bool:
@@ -89,9 +89,9 @@ def test_many_that_add_the_same_list_in_any_order_add_each_feed_and_its_event_on
     asyncio.run(story())
 
 
-def test_two_feeds_that_move_to_one_address_do_not_become_one(migrated_dsn: str) -> None:
+def test_two_feeds_that_move_to_one_address_do_not_become_one(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             feeds = [(await one.add_feed(new_feed(number)))[0] for number in (1, 2)]
             moved = [replace(feed, url=SHARED) for feed in feeds]
 
@@ -104,10 +104,10 @@ def test_two_feeds_that_move_to_one_address_do_not_become_one(migrated_dsn: str)
 
 
 def test_a_poll_and_a_subscriber_who_change_one_feed_at_once_wait_for_nobody_else(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             feed, _ = await one.add_feed(new_feed())
             runs = [a_refresh(feed, run, at=NOON.replace(minute=run)) for run in range(12)]
 
@@ -125,9 +125,9 @@ def test_a_poll_and_a_subscriber_who_change_one_feed_at_once_wait_for_nobody_els
     asyncio.run(story())
 
 
-def test_a_removal_takes_everything_of_the_feed_and_nothing_of_others(migrated_dsn: str) -> None:
+def test_a_removal_takes_everything_of_the_feed_and_nothing_of_others(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn) as (store,):
+        async with stores(emptied_dsn) as (store,):
             kept, _ = await store.add_feed(new_feed(1))
             gone, _ = await store.add_feed(new_feed(2))
             await poll(store, kept, 1, [an_entry("kept")], at=NOON)
@@ -149,10 +149,10 @@ def test_a_removal_takes_everything_of_the_feed_and_nothing_of_others(migrated_d
 
 
 def test_what_postgresql_cannot_hold_in_a_text_is_replaced_and_still_found(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn) as (store,):
+        async with stores(emptied_dsn) as (store,):
             odd = "https://odd.example/\x00feed"
             new = replace(new_feed(), title="A \x00 title", tags=("t\x00g",), aliases=(odd,))
 

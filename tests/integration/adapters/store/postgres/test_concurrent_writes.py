@@ -67,9 +67,9 @@ def a_move(feed: Feed, to_url: str) -> Move:
 
 
 class TestOnce:
-    def test_a_ticket_is_spent_once_by_two_connections(self, migrated_dsn: str) -> None:
+    def test_a_ticket_is_spent_once_by_two_connections(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn, 2) as (one, two):
+            async with stores(emptied_dsn, 2) as (one, two):
                 ticket = await a_ticket(one)
                 first = await Held(
                     one.database, lambda c: one.queries.run(c, spend_ticket(ticket, NOON))
@@ -83,9 +83,9 @@ class TestOnce:
 
         asyncio.run(story())
 
-    def test_a_ticket_whose_spending_was_taken_back_can_be_spent(self, migrated_dsn: str) -> None:
+    def test_a_ticket_whose_spending_was_taken_back_can_be_spent(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn, 2) as (one, two):
+            async with stores(emptied_dsn, 2) as (one, two):
                 ticket = await a_ticket(one)
                 first = await Held(
                     one.database, lambda c: one.queries.run(c, spend_ticket(ticket, NOON))
@@ -100,12 +100,12 @@ class TestOnce:
         asyncio.run(story())
 
     def test_processes_share_tickets_and_webhooks_without_one_in_two_hands(
-        self, migrated_dsn: str
+        self, emptied_dsn: str
     ) -> None:
         tickets, webhooks = 40, 8
 
         async def prepare() -> None:
-            async with stores(migrated_dsn) as (store,):
+            async with stores(emptied_dsn) as (store,):
                 for number in range(tickets):
                     await a_ticket(store, number)
                 for number in range(webhooks):
@@ -113,7 +113,7 @@ class TestOnce:
 
         asyncio.run(prepare())
         workers = [
-            start_child("spend_tickets_postgres", migrated_dsn, name, str(tickets), stdin=PIPE)
+            start_child("spend_tickets_postgres", emptied_dsn, name, str(tickets), stdin=PIPE)
             for name in ("one", "two", "three")
         ]
         for worker in workers:
@@ -126,9 +126,9 @@ class TestOnce:
         assert sorted(map(int, spent)) == list(range(tickets))
         assert sorted(held) == [f"hook{number}" for number in range(webhooks)]
 
-    def test_two_who_ask_the_same_at_once_ask_one_question(self, migrated_dsn: str) -> None:
+    def test_two_who_ask_the_same_at_once_ask_one_question(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn, 2) as (one, two):
+            async with stores(emptied_dsn, 2) as (one, two):
                 asked = [replace(QUESTION, code=f"q{number}") for number in range(10)]
 
                 found = await asyncio.gather(
@@ -140,9 +140,9 @@ class TestOnce:
 
         asyncio.run(story())
 
-    def test_rotations_at_once_leave_one_secret_without_an_end(self, migrated_dsn: str) -> None:
+    def test_rotations_at_once_leave_one_secret_without_an_end(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn, 2) as (one, two):
+            async with stores(emptied_dsn, 2) as (one, two):
                 await one.add_token(TOKEN, "a0" + "0" * 62)
 
                 await asyncio.gather(
@@ -160,9 +160,9 @@ class TestOnce:
 
 
 class TestWebhooks:
-    def test_of_two_that_hold_at_once_each_webhook_is_one_owners(self, migrated_dsn: str) -> None:
+    def test_of_two_that_hold_at_once_each_webhook_is_one_owners(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn, 2) as (one, two):
+            async with stores(emptied_dsn, 2) as (one, two):
                 for number in range(5):
                     await one.add_webhook(replace(HOOK, id=f"hook{number}"))
                 until = NOON + timedelta(minutes=1)
@@ -180,9 +180,9 @@ class TestWebhooks:
 
         asyncio.run(story())
 
-    def test_a_settlement_that_waited_for_another_sees_what_it_did(self, migrated_dsn: str) -> None:
+    def test_a_settlement_that_waited_for_another_sees_what_it_did(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn, 2) as (one, two):
+            async with stores(emptied_dsn, 2) as (one, two):
                 await one.add_webhook(HOOK, after=0)
                 done = Settlement(webhook_id="hook", after=0, upto=3, at=NOON, result="delivered")
                 first = await Held(
@@ -200,9 +200,9 @@ class TestWebhooks:
 
         asyncio.run(story())
 
-    def test_tags_of_a_feed_whose_end_has_no_number_yet_are_known(self, migrated_dsn: str) -> None:
+    def test_tags_of_a_feed_whose_end_has_no_number_yet_are_known(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn, 2) as (one, two):
+            async with stores(emptied_dsn, 2) as (one, two):
                 feed = await a_feed(one, 1)
                 holding = await Held(
                     two.database, lambda c: two.queries.run(c, add_webhook(HOOK, after=0))
@@ -221,9 +221,9 @@ class TestWebhooks:
 
 
 class TestMoves:
-    def test_of_two_feeds_that_move_to_one_address_one_gets_it(self, migrated_dsn: str) -> None:
+    def test_of_two_feeds_that_move_to_one_address_one_gets_it(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn, 2) as (one, two):
+            async with stores(emptied_dsn, 2) as (one, two):
                 feeds = [await a_feed(one, 1), await a_feed(one, 2)]
                 there = "https://new.example/feed"
                 first = await Held(
@@ -241,7 +241,7 @@ class TestMoves:
         asyncio.run(story())
 
     def test_feeds_that_change_places_with_claims_under_way_end_well(
-        self, migrated_dsn: str
+        self, emptied_dsn: str
     ) -> None:
         """Every order of locks is the same: lanes, then feeds; nobody waits in a circle for long."""
 
@@ -252,7 +252,7 @@ class TestMoves:
                 feed = replace(feed, url=there)
 
         async def story() -> None:
-            async with stores(migrated_dsn, 2) as (one, two):
+            async with stores(emptied_dsn, 2) as (one, two):
                 hosts = [f"place{n}.example" for n in range(4)]
                 feeds = [await a_feed(one, n, host=hosts[n % 4]) for n in range(8)]
                 async with hang_guard(), asyncio.TaskGroup() as group:
@@ -272,11 +272,9 @@ class TestMoves:
 
 
 class TestMerges:
-    def test_two_merges_of_the_same_feeds_in_two_directions_are_one(
-        self, migrated_dsn: str
-    ) -> None:
+    def test_two_merges_of_the_same_feeds_in_two_directions_are_one(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn, 2) as (one, two):
+            async with stores(emptied_dsn, 2) as (one, two):
                 a, b = await a_feed(one, 1), await a_feed(one, 2)
                 await poll(one, a, 1, [an_entry("x"), an_entry("y")], at=NOON)
                 await poll(one, b, 1, [an_entry("y"), an_entry("z")], at=NOON)
@@ -296,10 +294,10 @@ class TestMerges:
         asyncio.run(story())
 
     def test_a_refresh_that_commits_meanwhile_waits_and_is_not_lost_halfway(
-        self, migrated_dsn: str
+        self, emptied_dsn: str
     ) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn, 2) as (one, two):
+            async with stores(emptied_dsn, 2) as (one, two):
                 loser, winner = await a_feed(one, 1), await a_feed(one, 2)
                 late = a_refresh(
                     loser, 1, at=NOON, changes=await read(two, loser, [an_entry("late")])
@@ -319,10 +317,10 @@ class TestMerges:
         asyncio.run(story())
 
     def test_fetches_of_one_instant_and_entries_that_wait_in_both_are_kept_apart(
-        self, migrated_dsn: str
+        self, emptied_dsn: str
     ) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn) as (store,):
+            async with stores(emptied_dsn) as (store,):
                 loser, winner = await a_feed(store, 1), await a_feed(store, 2)
                 for feed in (loser, winner):
                     for run in range(3):
@@ -343,9 +341,9 @@ class TestMerges:
 
         asyncio.run(story())
 
-    def test_many_entries_are_merged_by_few_statements(self, migrated_dsn: str) -> None:
+    def test_many_entries_are_merged_by_few_statements(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn) as (store,):
+            async with stores(emptied_dsn) as (store,):
                 loser, winner = await a_feed(store, 1), await a_feed(store, 2)
                 theirs = [an_entry(f"e{n}", "old") for n in range(400)]
                 ours = [an_entry(f"e{n}", "new") for n in range(200, 600)]
@@ -368,10 +366,10 @@ class TestMerges:
 
 class TestStrangeTexts:
     def test_a_nul_becomes_a_replacement_character_wherever_it_stands(
-        self, migrated_dsn: str
+        self, emptied_dsn: str
     ) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn) as (store,):
+            async with stores(emptied_dsn) as (store,):
                 line = ImportedOutline(
                     url="https://a/\x00", outcome="failed", at=NOON, detail="\x00"
                 )
@@ -397,10 +395,10 @@ class TestStrangeTexts:
 
     @pytest.mark.parametrize("after", ["99999999999999999999", "no number", "-1"])
     def test_a_cursor_of_what_waits_that_nobody_gave_begins_somewhere(
-        self, migrated_dsn: str, after: str
+        self, emptied_dsn: str, after: str
     ) -> None:
         async def story() -> None:
-            async with stores(migrated_dsn) as (store,):
+            async with stores(emptied_dsn) as (store,):
                 assert (await store.held(after=after)).items == ()
 
         asyncio.run(story())

@@ -29,7 +29,7 @@ from feedmill.adapters.store.tables.running.consistency import postgres_problems
 from feedmill.adapters.store.tables.running.workers import cursor, set_cursor
 
 WRITERS = [f"writer{number}" for number in range(6)]
-TRANSACTIONS = 400
+TRANSACTIONS = 200
 NAIVE = "CREATE TABLE naive_log (no bigint GENERATED ALWAYS AS IDENTITY, feed_id text, number int)"
 
 Told = tuple[int, str, int, int]
@@ -163,10 +163,10 @@ async def _prepare_naive(dsn: str) -> None:
 
 class TestNumbers:
     def test_an_event_gets_no_number_while_an_older_transaction_is_open(
-        self, migrated_dsn: str
+        self, emptied_dsn: str
     ) -> None:
         async def story() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 log = PostgresEventLog(database)
                 opening, closing = asyncio.Event(), asyncio.Event()
 
@@ -195,10 +195,10 @@ class TestNumbers:
         asyncio.run(story())
 
     def test_who_finds_somebody_else_numbering_goes_on_without_waiting(
-        self, migrated_dsn: str
+        self, emptied_dsn: str
     ) -> None:
         async def story() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 await tell(database, "a", 1)
                 locked, ready = asyncio.Event(), asyncio.Event()
 
@@ -220,10 +220,10 @@ class TestNumbers:
         asyncio.run(story())
 
     def test_a_long_queue_gets_its_numbers_in_bites_that_may_cut_a_transaction(
-        self, migrated_dsn: str
+        self, emptied_dsn: str
     ) -> None:
         async def story() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 events = events_of("a", 1) * (NUMBERING_BATCH // 2 + 50)
                 for cause in "xyz":
                     await database.write(partial(append, events=events, cause=cause))
@@ -236,7 +236,7 @@ class TestNumbers:
         asyncio.run(story())
 
     def test_numbers_are_on_the_disk_before_they_are_visible_whatever_the_server_is_set_to(
-        self, migrated_dsn: str
+        self, emptied_dsn: str
     ) -> None:
         async def setting_while_numbering(connection: PgConnection) -> tuple[str, str]:
             before = await connection.fetchval("SHOW synchronous_commit")
@@ -244,7 +244,7 @@ class TestNumbers:
             return before, await connection.fetchval("SHOW synchronous_commit")
 
         async def story() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 await tell(database, "a", 1)
 
                 assert await database.write(setting_while_numbering) == ("off", "on")
@@ -254,9 +254,9 @@ class TestNumbers:
 
         asyncio.run(story())
 
-    def test_a_full_page_does_not_wait_for_numbers(self, migrated_dsn: str) -> None:
+    def test_a_full_page_does_not_wait_for_numbers(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 await tell(database, "a", 1)
                 await PostgresEventLog(database).number()
                 await tell(database, "a", 2)
@@ -271,9 +271,9 @@ class TestNumbers:
 
         asyncio.run(story())
 
-    def test_looking_begins_behind_what_was_taken(self, migrated_dsn: str) -> None:
+    def test_looking_begins_behind_what_was_taken(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 log = PostgresEventLog(database)
                 horizons = []
                 horizon = "SELECT horizon::text::bigint FROM log_head"
@@ -293,9 +293,9 @@ class TestNumbers:
 
         asyncio.run(story())
 
-    def test_a_hole_in_the_log_is_told(self, migrated_dsn: str) -> None:
+    def test_a_hole_in_the_log_is_told(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 await tell(database, "a", 1, 2)
                 await PostgresEventLog(database).number()
                 await execute(database, "DELETE FROM events WHERE seq = 2")
@@ -303,9 +303,9 @@ class TestNumbers:
 
         asyncio.run(story())
 
-    def test_a_cursor_moves_both_ways(self, migrated_dsn: str) -> None:
+    def test_a_cursor_moves_both_ways(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 assert await database.read(lambda c: QUERIES.run(c, cursor("tap"))) == 0
                 for seq in (7, 3):
                     moved = partial(set_cursor, "tap", seq)
@@ -318,9 +318,9 @@ class TestNumbers:
 class TestAnotherServersNumbers:
     """A dump carries the transaction numbers of the server that it was taken from."""
 
-    def test_events_and_a_horizon_of_the_future_are_numbered_first(self, migrated_dsn: str) -> None:
+    def test_events_and_a_horizon_of_the_future_are_numbered_first(self, emptied_dsn: str) -> None:
         async def story() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 await tell(database, "old", 1, 2)
                 await execute(
                     database,
@@ -339,10 +339,10 @@ class TestAnotherServersNumbers:
         asyncio.run(story())
 
     def test_a_process_that_was_there_before_the_restore_notices_too(
-        self, migrated_dsn: str
+        self, emptied_dsn: str
     ) -> None:
         async def story() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 log = PostgresEventLog(database)
                 assert await log.events(0, 10) == ()
                 await tell(database, "old", 1)
@@ -353,10 +353,10 @@ class TestAnotherServersNumbers:
         asyncio.run(story())
 
     def test_events_below_a_horizon_that_time_has_caught_up_with_are_found(
-        self, migrated_dsn: str
+        self, emptied_dsn: str
     ) -> None:
         async def story() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 await tell(database, "old", 1)
                 await execute(
                     database,
@@ -368,7 +368,7 @@ class TestAnotherServersNumbers:
         asyncio.run(story())
 
     def test_a_restored_dump_goes_on_where_it_was(
-        self, postgres: PostgresServer, migrated_dsn: str
+        self, postgres: PostgresServer, emptied_dsn: str
     ) -> None:
         burn = (
             "DO $$ BEGIN FOR i IN 1..3000 LOOP"
@@ -376,7 +376,7 @@ class TestAnotherServersNumbers:
         )
 
         async def before() -> None:
-            async with opened(migrated_dsn) as database:
+            async with opened(emptied_dsn) as database:
                 await database.read(lambda c: c.execute(burn))
                 await tell(database, "old", 1)
                 await PostgresEventLog(database).number()
@@ -395,7 +395,7 @@ class TestAnotherServersNumbers:
         with PostgresServer(durable=False) as server:
             dsn = server.create_database()
             dump = subprocess.run(
-                [postgres.bin_dir / "pg_dump", "--no-owner", migrated_dsn],
+                [postgres.bin_dir / "pg_dump", "--no-owner", emptied_dsn],
                 stdout=subprocess.PIPE, check=True, timeout=HANG_GUARD_SEC,
             )  # fmt: skip
             subprocess.run(

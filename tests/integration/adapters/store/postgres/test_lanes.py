@@ -42,9 +42,9 @@ def ids(claims: tuple[Claim, ...]) -> set[str]:
     return {feed.id for claim in claims for feed in claim.feeds}
 
 
-def test_a_big_host_is_worked_in_lanes_that_together_keep_its_gap(migrated_dsn: str) -> None:
+def test_a_big_host_is_worked_in_lanes_that_together_keep_its_gap(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, lanes=FOUR, gap_ms=500) as (store,):
+        async with stores(emptied_dsn, lanes=FOUR, gap_ms=500) as (store,):
             await fill(store)
             await store.add_feed(new_feed(99, host="small.example"))
 
@@ -64,9 +64,9 @@ def test_a_big_host_is_worked_in_lanes_that_together_keep_its_gap(migrated_dsn: 
     asyncio.run(story())
 
 
-def test_a_pause_binds_every_lane_of_the_host_at_once(migrated_dsn: str) -> None:
+def test_a_pause_binds_every_lane_of_the_host_at_once(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, lanes=FOUR) as (store,):
+        async with stores(emptied_dsn, lanes=FOUR) as (store,):
             await fill(store)
             held = await claim_all(store, lanes=2)
             until = NOON + HOUR * 9
@@ -84,9 +84,9 @@ def test_a_pause_binds_every_lane_of_the_host_at_once(migrated_dsn: str) -> None
     asyncio.run(story())
 
 
-def test_a_pause_that_one_lane_gives_back_binds_the_others(migrated_dsn: str) -> None:
+def test_a_pause_that_one_lane_gives_back_binds_the_others(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, lanes=FOUR) as (store,):
+        async with stores(emptied_dsn, lanes=FOUR) as (store,):
             await fill(store)
             asked, calm, *_ = await claim_all(store, lanes=2)
             until = NOON + HOUR * 9
@@ -106,9 +106,9 @@ def test_a_pause_that_one_lane_gives_back_binds_the_others(migrated_dsn: str) ->
     asyncio.run(story())
 
 
-def test_an_ordinary_gap_of_one_lane_is_its_own(migrated_dsn: str) -> None:
+def test_an_ordinary_gap_of_one_lane_is_its_own(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, lanes=FOUR) as (store,):
+        async with stores(emptied_dsn, lanes=FOUR) as (store,):
             await fill(store)
             (claim,) = await claim_all(store, lanes=1)
             rested = replace(claim.lane.pace, next_ok_at=NOON + HOUR)
@@ -120,24 +120,24 @@ def test_an_ordinary_gap_of_one_lane_is_its_own(migrated_dsn: str) -> None:
     asyncio.run(story())
 
 
-def test_a_host_becomes_big_and_small_again_and_keeps_its_feeds(migrated_dsn: str) -> None:
+def test_a_host_becomes_big_and_small_again_and_keeps_its_feeds(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn) as (store,):
+        async with stores(emptied_dsn) as (store,):
             await fill(store)
             await store.add_feed(new_feed(99, host="small.example"))
-        async with stores(migrated_dsn, lanes=FOUR) as (store,):
+        async with stores(emptied_dsn, lanes=FOUR) as (store,):
             split = await lanes(store)
             assert list(split) == [f"{BIG}#{n}" for n in range(4)]
             assert {gap for gap, _ in split.values()} == {4_000}
             assert sum(feeds for _, feeds in split.values()) == 40
             assert len(await claim_all(store, lanes=2)) == 2
-        async with stores(migrated_dsn, lanes={BIG: 2}) as (store,):
+        async with stores(emptied_dsn, lanes={BIG: 2}) as (store,):
             fewer = await lanes(store)
             assert [gap for gap, _ in fewer.values()] == [2_000, 2_000]
             assert sum(feeds for _, feeds in fewer.values()) == 40
-        async with stores(migrated_dsn, lanes=None) as (store,):
+        async with stores(emptied_dsn, lanes=None) as (store,):
             assert len(await lanes(store)) == 2  # who does not decide leaves it as it is
-        async with stores(migrated_dsn, lanes={}) as (store,):
+        async with stores(emptied_dsn, lanes={}) as (store,):
             assert await lanes(store) == {BIG: (1_000, 40)}
             assert await apply_lane_layout(store.database, LaneSettings()) == 0
 
@@ -145,16 +145,16 @@ def test_a_host_becomes_big_and_small_again_and_keeps_its_feeds(migrated_dsn: st
 
 
 def test_the_new_lanes_rest_until_the_leases_on_the_old_ones_have_run_out(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, lanes=FOUR) as (old,):
+        async with stores(emptied_dsn, lanes=FOUR) as (old,):
             await fill(old)
             claims = await claim_all(old, "old")
             assert await apply_lane_layout(old.database, LaneSettings()) == 1
             feed = claims[0].feeds[0]
 
-            async with stores(migrated_dsn) as (new,):
+            async with stores(emptied_dsn) as (new,):
                 until = claims[0].until
                 await new.make_due(None, NOON)
                 assert await claim_all(new, "new", now=until - SECOND) == ()
@@ -168,9 +168,9 @@ def test_the_new_lanes_rest_until_the_leases_on_the_old_ones_have_run_out(
     asyncio.run(story())
 
 
-def test_a_pause_outlives_a_change_of_the_lanes(migrated_dsn: str) -> None:
+def test_a_pause_outlives_a_change_of_the_lanes(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn) as (store,):
+        async with stores(emptied_dsn) as (store,):
             await fill(store)
             await store.limit_host(URL, NOON + HOUR, "rate-limited")
 
@@ -182,9 +182,9 @@ def test_a_pause_outlives_a_change_of_the_lanes(migrated_dsn: str) -> None:
     asyncio.run(story())
 
 
-def test_two_processes_that_change_the_lanes_at_once_change_them_once(migrated_dsn: str) -> None:
+def test_two_processes_that_change_the_lanes_at_once_change_them_once(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             await fill(one)
 
             changed = await asyncio.gather(
@@ -201,12 +201,12 @@ def test_two_processes_that_change_the_lanes_at_once_change_them_once(migrated_d
 
 
 def test_the_lanes_that_stand_decide_and_not_the_settings_of_who_adds_a_feed(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, lanes=FOUR) as (store,):
+        async with stores(emptied_dsn, lanes=FOUR) as (store,):
             await store.add_feed(new_feed(0, host=BIG))
-        async with stores(migrated_dsn) as (store,):
+        async with stores(emptied_dsn) as (store,):
             for number in range(1, 20):
                 await store.add_feed(new_feed(number, host=BIG))
 
@@ -216,10 +216,10 @@ def test_the_lanes_that_stand_decide_and_not_the_settings_of_who_adds_a_feed(
 
 
 def test_a_lane_that_retention_took_is_made_again_and_rests_like_the_others(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, lanes=FOUR, gap_ms=500) as (store,):
+        async with stores(emptied_dsn, lanes=FOUR, gap_ms=500) as (store,):
             last = next(n for n in range(99) if lane_number(new_feed(n).id, 4) == 3)
             await store.add_feed(new_feed(last, host=BIG))
             await store.purge(before=NOON, now=NOON)
@@ -233,9 +233,9 @@ def test_a_lane_that_retention_took_is_made_again_and_rests_like_the_others(
     asyncio.run(story())
 
 
-def test_a_feed_added_while_the_lanes_change_is_in_one_of_the_new_lanes(migrated_dsn: str) -> None:
+def test_a_feed_added_while_the_lanes_change_is_in_one_of_the_new_lanes(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             await fill(one, 10)
             adding = await Held(
                 one.database,

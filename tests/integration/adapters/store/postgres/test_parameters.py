@@ -56,10 +56,10 @@ def with_odd(value: T, odd: str) -> T:
 
 @pytest.mark.parametrize("odd", [NUL, HALF], ids=["nul", "half-a-pair"])
 def test_a_character_that_cannot_be_stored_costs_itself_and_nothing_else(
-    migrated_dsn: str, odd: str
+    emptied_dsn: str, odd: str
 ) -> None:
     async def story() -> None:
-        store = await PostgresStore.open(migrated_dsn)
+        store = await PostgresStore.open(emptied_dsn)
         feed, _ = await store.add_feed(new_feed())
         # Half a pair has no bytes to hash, so it is put in when identity has done its work.
         made = odd_entry(MARK, "first")
@@ -117,9 +117,9 @@ def test_a_character_that_cannot_be_stored_costs_itself_and_nothing_else(
     asyncio.run(story())
 
 
-def test_an_entry_with_a_nul_in_every_text_is_kept_known_and_revised(migrated_dsn: str) -> None:
+def test_an_entry_with_a_nul_in_every_text_is_kept_known_and_revised(emptied_dsn: str) -> None:
     async def story() -> None:
-        store = await PostgresStore.open(migrated_dsn)
+        store = await PostgresStore.open(emptied_dsn)
         feed, _ = await store.add_feed(new_feed())
         feed = await poll(store, feed, 1, [odd_entry(NUL, "first"), an_entry("b")], at=NOON)
 
@@ -145,9 +145,9 @@ def test_an_entry_with_a_nul_in_every_text_is_kept_known_and_revised(migrated_ds
     asyncio.run(story())
 
 
-def test_a_key_is_found_by_the_name_that_who_asks_has_for_it(migrated_dsn: str) -> None:
+def test_a_key_is_found_by_the_name_that_who_asks_has_for_it(emptied_dsn: str) -> None:
     async def story() -> None:
-        store = await PostgresStore.open(migrated_dsn)
+        store = await PostgresStore.open(emptied_dsn)
         feed, _ = await store.add_feed(new_feed())
         await poll(store, feed, 1, [odd_entry(NUL, "first")], at=NOON)
         (row,) = await store.current_document(feed.id)
@@ -163,9 +163,9 @@ def test_a_key_is_found_by_the_name_that_who_asks_has_for_it(migrated_dsn: str) 
     asyncio.run(story())
 
 
-def test_a_comment_on_a_removal_may_hold_anything(migrated_dsn: str) -> None:
+def test_a_comment_on_a_removal_may_hold_anything(emptied_dsn: str) -> None:
     async def story() -> None:
-        store = await PostgresStore.open(migrated_dsn)
+        store = await PostgresStore.open(emptied_dsn)
         feed, _ = await store.add_feed(new_feed())
         feed = await poll(store, feed, 1, [an_entry("a"), an_entry("b")], at=NOON)
         row = (await store.current_document(feed.id))[0]
@@ -184,10 +184,10 @@ def test_a_comment_on_a_removal_may_hold_anything(migrated_dsn: str) -> None:
 
 
 def test_guids_and_addresses_of_ten_thousand_characters_are_unique_like_short_ones(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        store = await PostgresStore.open(migrated_dsn)
+        store = await PostgresStore.open(emptied_dsn)
         feed, _ = await store.add_feed(new_feed())
         # No repetition: what compresses well would fit into an index after all.
         noise = "".join(f"{number * 7_919 % 99_991:05d}" for number in range(2_000))

@@ -73,12 +73,12 @@ async def alike(
 
 
 def test_words_of_titles_are_found_as_everywhere(
-    migrated_dsn: str, monkeypatch: pytest.MonkeyPatch
+    emptied_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entries, "_PROPOSED", 2)  # titles are looked at in several bites
 
     async def story() -> None:
-        async with opened(migrated_dsn) as store:
+        async with opened(emptied_dsn) as store:
             feed, _ = await store.add_feed(new_feed())
             entries = [replace(an_entry(f"e{at}"), title=title) for at, title in enumerate(TITLES)]
             await poll(store, feed, 1, entries, at=NOON)
@@ -99,9 +99,9 @@ def test_words_of_titles_are_found_as_everywhere(
     asyncio.run(story())
 
 
-def test_words_of_titles_are_found_backwards_too(migrated_dsn: str) -> None:
+def test_words_of_titles_are_found_backwards_too(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with opened(migrated_dsn) as store:
+        async with opened(emptied_dsn) as store:
             feed, _ = await store.add_feed(new_feed())
             await poll(store, feed, 1, [an_entry(f"{n:02d}") for n in range(7)], at=NOON)
             where = EntryFilter(text="about")
@@ -116,10 +116,10 @@ def test_words_of_titles_are_found_backwards_too(migrated_dsn: str) -> None:
 
 
 def test_what_no_text_of_the_database_can_hold_is_found_by_nobody_and_breaks_nothing(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with opened(migrated_dsn) as store:
+        async with opened(emptied_dsn) as store:
             odd = "a\x00b\ud800"
             for where in (
                 EntryFilter(feed_id=odd),
@@ -145,9 +145,9 @@ def test_what_no_text_of_the_database_can_hold_is_found_by_nobody_and_breaks_not
     asyncio.run(story())
 
 
-def test_a_category_with_a_nul_does_not_hide_the_others(migrated_dsn: str) -> None:
+def test_a_category_with_a_nul_does_not_hide_the_others(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with opened(migrated_dsn) as store:
+        async with opened(emptied_dsn) as store:
             feed, _ = await store.add_feed(new_feed())
             entry = replace(an_entry("a"), categories=("nul\x00", 'quo"ted', "plain"))
             await poll(store, feed, 1, [entry], at=NOON)
@@ -159,9 +159,9 @@ def test_a_category_with_a_nul_does_not_hide_the_others(migrated_dsn: str) -> No
     asyncio.run(story())
 
 
-def test_events_are_counted_before_they_have_a_number(migrated_dsn: str) -> None:
+def test_events_are_counted_before_they_have_a_number(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with opened(migrated_dsn) as store:
+        async with opened(emptied_dsn) as store:
             feed, _ = await store.add_feed(new_feed())
             await poll(store, feed, 1, [an_entry("a")], at=NOON)
             before = (await store.counts())["events"]
@@ -173,7 +173,7 @@ def test_events_are_counted_before_they_have_a_number(migrated_dsn: str) -> None
 
 
 def test_bodies_lean_on_each_other_and_are_spent_as_on_one_file(
-    migrated_dsn: str, tmp_path: Path
+    emptied_dsn: str, tmp_path: Path
 ) -> None:
     async def story(store: Store) -> object:
         feeds = [(await store.add_feed(new_feed(number)))[0] for number in range(4)]
@@ -203,15 +203,15 @@ def test_bodies_lean_on_each_other_and_are_spent_as_on_one_file(
         return [sorted(one, key=str) for one in chains], chains[2][-3:], spent
 
     async def both() -> None:
-        one, two = await alike(migrated_dsn, tmp_path, story)
+        one, two = await alike(emptied_dsn, tmp_path, story)
         assert one == two
 
     asyncio.run(both())
 
 
-def test_a_body_that_a_feed_has_taken_up_again_is_not_forgotten(migrated_dsn: str) -> None:
+def test_a_body_that_a_feed_has_taken_up_again_is_not_forgotten(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with opened(migrated_dsn) as store:
+        async with opened(emptied_dsn) as store:
             feed, _ = await store.add_feed(new_feed())
             refresh = a_refresh(feed, 1, at=NOON)
             known = replace(refresh.feed, body_sha256="a" * 64)

@@ -52,11 +52,11 @@ async def held_lanes(store: PostgresStore) -> int:
     return sum(len(view.lanes) for view in await store.workers())
 
 
-def test_lanes_that_are_given_back_at_once_share_transactions(migrated_dsn: str) -> None:
+def test_lanes_that_are_given_back_at_once_share_transactions(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn) as (store,):
+        async with stores(emptied_dsn) as (store,):
             found = await leased(store)
-            database = await CountedTransactions.open(migrated_dsn, connections=2, timeout_sec=20)
+            database = await CountedTransactions.open(emptied_dsn, connections=2, timeout_sec=20)
             releaser = ReleaseBatcher(database)
 
             await asyncio.gather(*(releaser.release(given(one)) for one in found))
@@ -70,9 +70,9 @@ def test_lanes_that_are_given_back_at_once_share_transactions(migrated_dsn: str)
     asyncio.run(story())
 
 
-def test_each_lane_of_a_group_keeps_what_was_learnt_of_its_own_host(migrated_dsn: str) -> None:
+def test_each_lane_of_a_group_keeps_what_was_learnt_of_its_own_host(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn) as (store,):
+        async with stores(emptied_dsn) as (store,):
             found = await leased(store, 3)
             until = NOON + HOUR * 3
             back = (
@@ -88,9 +88,9 @@ def test_each_lane_of_a_group_keeps_what_was_learnt_of_its_own_host(migrated_dsn
     asyncio.run(story())
 
 
-def test_a_lost_lane_among_others_is_left_to_whoever_has_it(migrated_dsn: str) -> None:
+def test_a_lost_lane_among_others_is_left_to_whoever_has_it(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             found = await leased(one, 3)
             late = NOON + HOUR
             (taken, *_) = await claim_all(two, "another", now=late, lanes=1)
@@ -107,9 +107,9 @@ def test_a_lost_lane_among_others_is_left_to_whoever_has_it(migrated_dsn: str) -
     asyncio.run(story())
 
 
-def test_feeds_left_for_later_are_due_when_their_own_lane_said(migrated_dsn: str) -> None:
+def test_feeds_left_for_later_are_due_when_their_own_lane_said(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn) as (store,):
+        async with stores(emptied_dsn) as (store,):
             found = await leased(store, 4)
             due = [NOON + HOUR * (number + 2) for number in range(4)]
             backs = [
@@ -129,10 +129,10 @@ def test_feeds_left_for_later_are_due_when_their_own_lane_said(migrated_dsn: str
 
 
 def test_a_pause_that_others_were_asked_for_meanwhile_stays_with_its_lane(
-    migrated_dsn: str,
+    emptied_dsn: str,
 ) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn, 2) as (one, two):
+        async with stores(emptied_dsn, 2) as (one, two):
             found = await leased(one, 2)
             until = NOON + HOUR * 5
             url = found[0].feeds[0].url
@@ -152,9 +152,9 @@ def test_a_pause_that_others_were_asked_for_meanwhile_stays_with_its_lane(
     asyncio.run(story())
 
 
-def test_one_that_cannot_be_written_does_not_keep_the_others(migrated_dsn: str) -> None:
+def test_one_that_cannot_be_written_does_not_keep_the_others(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn) as (store,):
+        async with stores(emptied_dsn) as (store,):
             found = await leased(store, 5)
             bad = HostPace(gap_ms=2**40)  # no integer of the database
             backs = [store.release(found[0].lane, bad, now=NOON)]
@@ -169,11 +169,11 @@ def test_one_that_cannot_be_written_does_not_keep_the_others(migrated_dsn: str) 
     asyncio.run(story())
 
 
-def test_closing_gives_back_what_was_asked_and_takes_nothing_more(migrated_dsn: str) -> None:
+def test_closing_gives_back_what_was_asked_and_takes_nothing_more(emptied_dsn: str) -> None:
     async def story() -> None:
-        async with stores(migrated_dsn) as (store,):
+        async with stores(emptied_dsn) as (store,):
             found = await leased(store, 3)
-            database = await Database.open(migrated_dsn, connections=1, timeout_sec=20)
+            database = await Database.open(emptied_dsn, connections=1, timeout_sec=20)
             releaser = ReleaseBatcher(database, group_size=1)
             backs = [asyncio.create_task(releaser.release(given(one))) for one in found[:2]]
             await asyncio.sleep(0)  # they have asked
@@ -190,10 +190,10 @@ def test_closing_gives_back_what_was_asked_and_takes_nothing_more(migrated_dsn: 
     asyncio.run(story())
 
 
-def test_stores_filled_in_bulk_for_benchmarks_are_sound(migrated_dsn: str) -> None:
+def test_stores_filled_in_bulk_for_benchmarks_are_sound(emptied_dsn: str) -> None:
     async def story() -> None:
-        await fill_postgres(migrated_dsn, 600, NOON)
-        async with stores(migrated_dsn) as (store,):
+        await fill_postgres(emptied_dsn, 600, NOON)
+        async with stores(emptied_dsn) as (store,):
             feed, is_new = await store.add_feed(new_feed(100_000))
 
             found = await claim_all(store, now=NOON + HOUR, lanes=1_000, feeds=1_000)
