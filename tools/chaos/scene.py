@@ -20,6 +20,7 @@ from tests.support.consumer_journal import cursor_of
 from tests.support.servers import watchdog
 from tests.support.servers.free_port import free_port
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
+from tests.support.warm_process import Process, start_script
 from tools.chaos.books import DIARY, JOURNALS, PRESS, TAP, WAITS, PressLog
 from tools.chaos.diary import Diary, Moment
 from tools.chaos.plan import Plan
@@ -31,7 +32,7 @@ from feedmill.engine.service.webhooks import add_webhook
 from feedmill.model.feed import NewFeed
 from feedmill.model.schedule import ScheduleState
 
-_HERE: Final = Path(__file__).parents[2]
+_HERE: Final = Path(__file__).parent
 _COMMAND: Final = Path(sys.executable).with_name("feedmill")
 _LONGEST: Final = ("--for", "600")
 _AT_ONCE: Final = 100
@@ -68,7 +69,7 @@ class Scene:
         self.settings |= {"DATABASE_URL": dsn, "FEEDMILL_HOME": str(self.home)}
         self._press_port = 0
         self._hired = 0
-        self._alive: dict[str, asyncio.subprocess.Process] = {}
+        self._alive: dict[str, Process] = {}
         self._looking: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -115,9 +116,9 @@ class Scene:
             words = [str(_COMMAND), "api", "--port", ports[0], "--grpc", ports[1]]
         elif name in consumer_child.KINDS:
             child = str(Path(consumer_child.__file__))
-            words = [sys.executable, child, name, str(self.folder / JOURNALS), *ports]
+            words = [child, name, str(self.folder / JOURNALS), *ports]
         else:
-            words = [sys.executable, "-m", "tools.chaos.readers", name, str(self.folder / JOURNALS)]
+            words = [str(_HERE / "readers.py"), name, str(self.folder / JOURNALS)]
         await self._spawn(name, words, own)
 
     async def kill(self, name: str) -> None:
@@ -278,13 +279,7 @@ class Scene:
     async def _publish(self) -> None:
         plan = self.plan
         sizes = (plan.feeds, plan.hosts, plan.slow_sec, plan.short_pause_sec, plan.long_pause_sec)
-        words = [
-            sys.executable,
-            "-m",
-            "tools.chaos.press",
-            str(self.folder / PRESS),
-            *map(str, sizes),
-        ]
+        words = [str(_HERE / "press.py"), str(self.folder / PRESS), *map(str, sizes)]
         process = await self._spawn("press", words, stdout=asyncio.subprocess.PIPE)
         assert process.stdout is not None
         self._press_port = int(await asyncio.wait_for(process.stdout.readline(), HANG_GUARD_SEC))
@@ -330,7 +325,7 @@ class Scene:
             async with hang_guard():
                 while await self._ask(question, *values):
                     self._check_alive()
-                    await asyncio.sleep(0.2)
+                    await asyncio.sleep(0.5)  # each look is a connection
         except TimeoutError:
             message = f"still some: {question}"
             raise AssertionError(message) from None
@@ -341,24 +336,21 @@ class Scene:
         words: Sequence[str],
         own: Mapping[str, str] | None = None,
         stdout: int = asyncio.subprocess.DEVNULL,
-    ) -> asyncio.subprocess.Process:
-        inherited = {
-            key: os.environ[key] for key in ("PATH", "HOME", "PYTHONPATH") if key in os.environ
-        }
+    ) -> Process:
+        inherited = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
+        root = {"PYTHONPATH": str(_HERE.parents[1])}
         with (self.folder / f"{name}.log").open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
+            process = await start_script(
                 *words,
-                cwd=_HERE,
-                env={**inherited, **self.settings, **(own or {})},
-                stdin=asyncio.subprocess.DEVNULL,
+                env={**inherited, **root, **self.settings, **(own or {})},
                 stdout=stdout,
-                stderr=log,
+                stderr=log.fileno(),
             )
         watchdog.watch(process.pid, signal.SIGKILL, self.folder)
         self._alive[name] = process
         return process
 
-    def _forget(self, name: str) -> asyncio.subprocess.Process:
+    def _forget(self, name: str) -> Process:
         process = self._alive.pop(name)
         watchdog.forget(process.pid)
         return process

@@ -12,7 +12,7 @@ from tools.chaos.scene import Scene, scene
 READERS = ("cursor", "store")
 # How long a drain takes is measured by `make chaos`; here it has to come to an end, and well.
 PLAN = Plan(
-    feeds=60,
+    feeds=36,
     hosts=12,
     workers=3,
     lanes_each=6,

@@ -21,8 +21,8 @@ from tests.support.run_process import SHORT_LEASE, Mill
 from tests.support.store_ledger import Ledger, check_spacing
 from tests.support.waiting import wait_until
 
-FEEDS, HOSTS = 70, 60
-RANDOM_KILLS = 5
+FEEDS, HOSTS = 40, 32
+RANDOM_KILLS = 3
 
 
 def test_run_killed_at_every_failpoint_loses_and_repeats_nothing(

@@ -18,4 +18,4 @@ def test_same_seed_gives_the_same_log_and_keeps_every_promise(tmp_path: Path) ->
 
 
 def _run(home: Path) -> Simulated:
-    return asyncio.run(simulate(home, seed="b", feeds=4, days=8))
+    return asyncio.run(simulate(home, seed="b", feeds=4, days=5))
