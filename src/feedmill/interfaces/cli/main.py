@@ -8,7 +8,7 @@ import gc
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from io import BufferedWriter, RawIOBase, TextIOWrapper
+from io import RawIOBase, TextIOWrapper
 from keyword import iskeyword
 from pathlib import Path
 from shutil import get_terminal_size
@@ -246,8 +246,7 @@ def main() -> None:
     """Run the command line and exit with 0, 1, 2 or 130."""
     if isinstance(sys.stdout, TextIOWrapper) and isinstance(sys.stdout.buffer, RawIOBase):
         # PYTHONUNBUFFERED: a write that a pipe takes only a part of would lose the rest.
-        coding, raw = sys.stdout.encoding, sys.stdout.detach()
-        sys.stdout = TextIOWrapper(BufferedWriter(raw), coding, line_buffering=True)
+        sys.stdout = open(1, "w", 1, sys.stdout.encoding, closefd=False)  # noqa: SIM115  # until the end
     for stream in (sys.stdout, sys.stderr):
         # A terminal that is not UTF-8 shows what it can, and is no reason to fail.
         if isinstance(stream, TextIOWrapper):
