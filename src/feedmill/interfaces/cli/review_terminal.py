@@ -12,6 +12,7 @@ from feedmill.interfaces.cli.output import shorten
 from feedmill.model.base import Value
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.screening import Screening
+from feedmill.screen.injection_signs import signs_of_candidate
 
 PAGE_ITEMS: Final = 40
 NO_TOPIC: Final = "no topic yet"
@@ -102,7 +103,7 @@ class ReviewSession:
             lines.extend(self._row(one))
         return tuple(lines)
 
-    def _row(self, one: WindowCandidate) -> tuple[str, ...]:
+    def _row(self, one: WindowCandidate, *, has_reason: bool = True) -> tuple[str, ...]:
         said = self._said.get(one.candidate_id)
         mark = "[x]" if one.candidate_id in self.chosen else "[ ]"
         day = "undated   " if one.published_at is None else f"{one.published_at:%Y-%m-%d}"
@@ -111,9 +112,13 @@ class ReviewSession:
         title = shorten(one.title or "(without a title)", 120)
         first = f"{mark} {one.candidate_id:>5} {day} {score}{title}{known}"
         second = f"          {shorten(one.feed_title or '-', 60)}  {shorten(one.url or '-', 160)}"
-        if said is None or not said.reason:
-            return (first, second)
-        return (first, second, f"          {shorten(said.reason, 160)}")
+        is_suspicious = (said is not None and said.is_suspicious) or bool(signs_of_candidate(one))
+        warning = (
+            ("          WARNING: this text tries to steer its reader",) if is_suspicious else ()
+        )
+        if said is None or not said.reason or not has_reason:
+            return (first, second, *warning)
+        return (first, second, *warning, f"          {shorten(said.reason, 160)}")
 
     def _look(self, word: str, rest: str) -> ReviewReply:
         one = self._by_id.get(int(rest)) if rest.isdecimal() else None
@@ -140,8 +145,6 @@ class ReviewSession:
             ]
             if said.evidence:
                 lines.append("evidence: " + shorten(" · ".join(said.evidence), 300))
-            if said.is_suspicious:
-                lines.append("WARNING: this text tries to influence the reader or a model")
         return ReviewReply(lines=tuple(line for line in lines if line))
 
     def _narrow(self, word: str, rest: str) -> ReviewReply:
@@ -210,7 +213,7 @@ class ReviewSession:
         listed = [one for one in self._all if one.candidate_id in self.chosen]
         lines = (
             f"to be written: {len(listed)}",
-            *(line for one in listed for line in self._row(one)[:2]),
+            *(line for one in listed for line in self._row(one, has_reason=False)),
         )
         return ReviewReply(lines=lines, is_confirmed=True, is_over=True)
 
