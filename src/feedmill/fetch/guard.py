@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import ada_url
 
 from feedmill.fetch.public_addresses import check_address, is_in_allowed_network, parse_ip_address
+from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.fetch import Allowed, RefusalReason, Refused
 
@@ -94,8 +95,9 @@ def is_listed_host(host: str, only_hosts: Sequence[str]) -> bool:
 
 
 def printable_url(url: str) -> str:
-    """The beginning of a URL for a person to read: no credentials, no lone surrogates."""
-    return _USERINFO.sub("//", url[:_MAX_URL_CHARS]).encode("utf-8", "replace").decode()[:200]
+    """The beginning of a URL for a person to read: no credentials, no tokens, no lone surrogates."""
+    shown = mask_address(_USERINFO.sub("//", url[:_MAX_URL_CHARS]))
+    return shown.encode("utf-8", "replace").decode()[:200]
 
 
 def _read(url: str) -> _Target | Refused:

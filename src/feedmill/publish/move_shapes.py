@@ -70,12 +70,13 @@ def candidate_shape(candidate: MoveCandidate, config: MovesConfig) -> CandidateS
 
 def candidate_in_words(candidate: MoveCandidate, config: MovesConfig) -> tuple[str, ...]:
     """The candidate in sentences: who named it, how often, and why it is not adopted yet."""
+    url = mask_address(candidate.url)
     if candidate.reason == "no-feed-found":
         again = "" if candidate.retry_at is None else f", and again {_when(candidate.retry_at)}"
         searched = f"searched {_when(candidate.last_seen_at)}{again}"
-        return (f"It is lost, and its site {candidate.url} leads to no other feed: {searched}.",)
+        return (f"It is lost, and its site {url} leads to no other feed: {searched}.",)
     seen = "once" if candidate.sightings == 1 else f"{candidate.sightings} times"
-    named = f"It may have moved to {candidate.url}, named by {_BY[candidate.source]}"
+    named = f"It may have moved to {url}, named by {_BY[candidate.source]}"
     first = f"{named}, seen {seen} since {_when(candidate.first_seen_at)}."
     if candidate.reason:
         again = (
@@ -88,7 +89,8 @@ def candidate_in_words(candidate: MoveCandidate, config: MovesConfig) -> tuple[s
 def move_in_words(move: Move) -> str:
     """One change of address in a sentence."""
     how = f"by {_BY[move.source]}, proof: {move.proof}"
-    sentence = f"{_when(move.moved_at)}: from {move.from_url} to {move.to_url} ({how})"
+    where = f"from {mask_address(move.from_url)} to {mask_address(move.to_url)}"
+    sentence = f"{_when(move.moved_at)}: {where} ({how})"
     return sentence if move.undone_at is None else f"{sentence}; undone {_when(move.undone_at)}"
 
 

@@ -193,6 +193,12 @@ def test_what_is_shown_of_a_url_holds_no_credentials_and_can_be_encoded() -> Non
     assert len(text) == 200
 
 
+def test_text_for_people_has_no_token() -> None:
+    text = printable_url("https://example.com/feed?token=hidden&api_key=hidden&tag=news")
+
+    assert text == "https://example.com/feed?token=***&api_key=***&tag=news"
+
+
 def test_a_verdict_says_in_one_word_whether_the_address_is_allowed() -> None:
     assert check_url("https://example.com/feed", ["93.184.216.34"]).allowed is True
     assert check_url("http://127.0.0.1/").allowed is False

@@ -81,6 +81,21 @@ def test_a_move_is_one_sentence_and_says_that_it_was_undone() -> None:
     assert undone == f"{told}; undone 2026-03-01 12:00Z"
 
 
+def test_no_sentence_shows_a_token() -> None:
+    url = "https://a.example/?token=hidden"
+    candidate = replace(FRESH, url=url)
+    move = Move(from_url=url, to_url=url, source="https", proof="content", moved_at=NOON)
+
+    told = [
+        *candidate_in_words(candidate, MOVES),
+        *candidate_in_words(replace(candidate, reason="no-feed-found"), MOVES),
+        move_in_words(move),
+    ]
+
+    assert "hidden" not in " ".join(told)
+    assert " ".join(told).count("?token=***") == 4
+
+
 @pytest.mark.parametrize("is_tried_again", [True, False])
 def test_a_lost_feed_whose_site_leads_nowhere_says_so(is_tried_again: bool) -> None:
     at = datetime(2026, 3, 1, tzinfo=UTC)
