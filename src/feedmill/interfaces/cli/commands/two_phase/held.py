@@ -37,9 +37,12 @@ def held() -> None:
 async def list_held_command(services: Services, names: tuple[str, ...], tag: str | None) -> Printer:
     """List held entries, oldest first."""
     found = await held_entries(services.store, feeds=await _chosen(names, tag, services))
-    rows = [(f"{one.held_at:%Y-%m-%d %H:%M}", one.title or "-", one.entry_uid) for one in found]
+    rows = [
+        (f"{one.held_at:%Y-%m-%d %H:%M}", one.title or "-", one.entry_uid, _warning(one))
+        for one in found
+    ]
     items = [_held_shape(one) for one in found]
-    head = ("since", "title", "entry")
+    head = ("since", "title", "entry", "warning")
     return partial(show_list, items, head, rows, empty="no held entries")
 
 
@@ -94,6 +97,11 @@ async def _chosen(names: tuple[str, ...], tag: str | None, services: Services) -
     return [*await resolve_feeds(names, services), *tagged]
 
 
+def _warning(one: HeldEntry) -> str:
+    is_suspicious = one.screening is not None and one.screening.is_suspicious
+    return "WARNING: this text tries to steer its reader" if is_suspicious else ""
+
+
 def _held_shape(one: HeldEntry) -> dict[str, Any]:
     said = one.screening
     return {
@@ -105,4 +113,5 @@ def _held_shape(one: HeldEntry) -> dict[str, Any]:
         "suggestion": None if said is None else said.suggestion,
         "topic": None if said is None else said.topic,
         "score": None if said is None else said.score,
+        "is_suspicious": bool(_warning(one)),
     }
