@@ -378,6 +378,14 @@ COMMANDS: Final[dict[str, tuple[tuple[str, ...], bytes]]] = {
     "many yeses through a pipe": ((*INSERT, "--select-all"), b"yes\ny\n" * 200),
     "a yes and --json": ((*INSERT, "--selected-ids", "1", "--json"), b"y\n"),
     "everything of a window that was not reviewed": ((*INSERT, "--select-all", "--confirm"), b""),
+    "everything of a window that was not reviewed, as a range": (
+        (*INSERT, "--selected-ids", "1-2", "--confirm"),
+        b"",
+    ),
+    "everything of it, id by id, with a name": (
+        (*INSERT, "--selected-ids", "2,1,1", "--confirm", "--confirmed-by", "the owner"),
+        b"",
+    ),
     "a selection of another window": (
         (*INSERT, "--selected-ids-file", "other.txt", "--confirm"),
         b"",

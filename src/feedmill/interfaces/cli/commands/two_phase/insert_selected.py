@@ -58,7 +58,7 @@ _REVIEW = "run `feedmill screen {path}` or `feedmill review {path}` first, or ad
 @click.option(
     "--unreviewed",
     is_flag=True,
-    help="With --select-all --confirm: insert a window that was neither screened nor reviewed.",
+    help="With --confirm: insert the whole of a window that was neither screened nor reviewed.",
 )
 @click.option(
     "--confirmed-by", metavar="NAME", help="Name of the person who confirms [the current user]."
@@ -93,9 +93,11 @@ def insert_selected(
         if selected_ids_file is not None:
             selection = read_selection(selected_ids_file, file)
             return file, select_candidates(file, selection.ids), selection.shown
-        everything = (one.candidate_id for one in file.candidates)
+        everything = [one.candidate_id for one in file.candidates]
         ids = everything if selected_ids is None else parse_ids(selected_ids)
-        is_unseen = select_all and confirm and not was_reviewed(path, file)
+        # Naming all of several is --select-all in other words.
+        is_all = select_all or (len(everything) > 1 and set(ids) == set(everything))
+        is_unseen = is_all and confirm and not was_reviewed(path, file)
         if is_unseen and not unreviewed:
             raise_candidate_error("not-reviewed", _NOT_REVIEWED, _REVIEW.format(path=path))
         return file, select_candidates(file, ids), "unreviewed" if is_unseen else "command-line"
