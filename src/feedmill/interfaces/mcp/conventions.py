@@ -16,7 +16,9 @@ from mcp_types import CallToolResult, TextContent
 _PREFIX: Final = re.compile(r"^Error executing tool \w+: ")
 _INVALID: Final = re.compile(r"^\d+ validation errors? for ")
 _UNKNOWN_TOOL: Final = re.compile(r"^Unknown tool: (.{0,60})")
-_DETAIL: Final = re.compile(r" \[type=.*$")
+_LIBRARY_WORDS: Final = re.compile(
+    r"^(?:Input|String|List|Field|Value) |(?:, unable to .*)?(?: \[type=.*)?$"
+)
 _MOST_MISTAKES: Final = 5
 _DROPPED: Final = frozenset(
     {"title", "maxLength", "minLength"}
@@ -66,11 +68,11 @@ def refusal(words: str) -> CallToolResult:
 
 
 def _mistakes(words: str) -> str:
-    """`candidate_ids: Field required` for each argument, out of the library's report."""
+    """`candidate_ids: required` or `limit: should be …` for each argument, out of the library's report."""
     lines = words.splitlines()[1:]
     pairs = pairwise(lines)
     found = [
-        f"{name}: {_DETAIL.sub('', text.strip())}"
+        f"{name}: {_LIBRARY_WORDS.sub('', text.strip())}"
         for name, text in pairs
         if name and not name.startswith(" ") and text.startswith("  ")
     ]

@@ -69,14 +69,15 @@ def test_the_list_of_tools_costs_a_model_less_than_12_kb(told: Callable[[Story],
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        ("confirm", {"window_id": "0" * 16}, "invalid-argument: candidate_ids: Field required"),
+        ("confirm", {"window_id": "0" * 16}, "invalid-argument: candidate_ids: required"),
         (
             "list_feeds",
             {"bogus": 1},
             "unknown-argument: 'bogus'; the arguments are: tag, cursor, limit",
         ),
         ("nonsense", {}, "unknown-tool: there is no tool 'nonsense'"),
-        ("list_windows", {"limit": 0}, "invalid-argument: limit: Input should be greater"),
+        ("list_windows", {"limit": 0}, "invalid-argument: limit: should be greater"),
+        ("list_windows", {"limit": "many"}, "invalid-argument: limit: should be a valid integer"),
     ],
 )
 def test_an_error_begins_with_its_reason_and_quotes_no_library(
@@ -88,7 +89,7 @@ def test_an_error_begins_with_its_reason_and_quotes_no_library(
 
         assert result.is_error
         assert said.startswith(words)
-        assert "pydantic" not in said
+        assert not {"pydantic", "Input", "Field", "unable"} & set(said.split())
 
     told(story)
 
