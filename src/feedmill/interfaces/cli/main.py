@@ -5,6 +5,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupt.
 
 import builtins
 import gc
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -244,6 +245,10 @@ def cli(
 
 def main() -> None:
     """Run the command line and exit with 0, 1, 2 or 130."""
+    for name in ("stdout", "stderr"):
+        # Closed by the caller (`>&-`): otherwise the first file that is opened would take its number.
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
     if isinstance(sys.stdout, TextIOWrapper) and isinstance(sys.stdout.buffer, RawIOBase):
         # PYTHONUNBUFFERED: a write that a pipe takes only a part of would lose the rest.
         sys.stdout = open(1, "w", 1, sys.stdout.encoding, closefd=False)  # noqa: SIM115  # until the end
@@ -257,6 +262,8 @@ def main() -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         mute_stdout()
+    except OSError as problem:
+        _refuse_to_go_on(problem, as_json=_speaks_json())
     # A process that stops has its successor waiting: its memory is not searched for garbage
     # once more, which takes longer than to let go of a host (a third of a second against 60 ms).
     gc.freeze()
@@ -306,8 +313,7 @@ def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN40
     except click.ClickException as problem:
         _refuse(problem, as_json=as_json)
     except OSError as problem:
-        where = f"{problem.filename}: " if problem.filename else ""
-        exit_with_error("io-error", f"{where}{problem.strerror or problem}", as_json=as_json)
+        _refuse_to_go_on(problem, as_json=as_json)
     except Exception as problem:
         _give_up_if_ours(problem, as_json=as_json)
         if "-vv" in sys.argv and not as_json:
@@ -316,6 +322,15 @@ def _status(command: Callable[[], Any], *, as_json: bool) -> Any:  # noqa: ANN40
         hint = "this is a bug in feedmill; please report it, with what `feedmill -vv ...` says"
         exit_with_error("surprise", words, hint, as_json=as_json)
     return result if isinstance(result, int) else 0
+
+
+def _refuse_to_go_on(problem: OSError, *, as_json: bool) -> NoReturn:
+    try:
+        sys.stdout.flush()
+    except OSError:  # a full disk: what is left would be tried once more at the end
+        mute_stdout()
+    where = f"{problem.filename}: " if problem.filename else ""
+    exit_with_error("io-error", f"{where}{problem.strerror or problem}", as_json=as_json)
 
 
 def _give_up_if_ours(problem: Exception, *, as_json: bool) -> None:

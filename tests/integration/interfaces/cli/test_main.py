@@ -380,6 +380,26 @@ def test_a_full_disk_is_a_clear_error_and_nothing_is_half_written(
     assert mill.json("sync", "--force")["new"] == 500
 
 
+def test_output_that_cannot_be_written_is_one_clear_error(mill: Mill) -> None:
+    mill.ok("list")
+
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run([*COMMAND, "list"], stdout=full, stderr=subprocess.PIPE, check=False)
+
+    assert ended.returncode == 1
+    assert ended.stderr.decode() == "feedmill: No space left on device\n"
+
+
+def test_closed_output_is_no_error(mill: Mill) -> None:
+    mill.ok("list")
+
+    ended = subprocess.run(
+        ["/bin/sh", "-c", '"$@" >&- ', "sh", *COMMAND, "list"], stderr=subprocess.PIPE, check=False
+    )
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
 def test_a_terminal_that_is_not_utf_8_shows_what_it_can(mill: Mill) -> None:
     mill.ok("add", "--as-is", "https://one.example/feed", "--title", "Zürich – 新聞")
 
