@@ -248,7 +248,7 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         # Closed by the caller (`>&-`): otherwise the first file that is opened would take its number.
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # until the end
     if isinstance(sys.stdout, TextIOWrapper) and isinstance(sys.stdout.buffer, RawIOBase):
         # PYTHONUNBUFFERED: a write that a pipe takes only a part of would lose the rest.
         sys.stdout = open(1, "w", 1, sys.stdout.encoding, closefd=False)  # noqa: SIM115  # until the end

@@ -384,7 +384,7 @@ def test_output_that_cannot_be_written_is_one_clear_error(mill: Mill) -> None:
     mill.ok("list")
 
     with Path("/dev/full").open("wb") as full:
-        ended = subprocess.run([*COMMAND, "list"], stdout=full, stderr=subprocess.PIPE, check=False)
+        ended = subprocess.run([COMMAND, "list"], stdout=full, stderr=subprocess.PIPE, check=False)
 
     assert ended.returncode == 1
     assert ended.stderr.decode() == "feedmill: No space left on device\n"
@@ -394,7 +394,7 @@ def test_closed_output_is_no_error(mill: Mill) -> None:
     mill.ok("list")
 
     ended = subprocess.run(
-        ["/bin/sh", "-c", '"$@" >&- ', "sh", *COMMAND, "list"], stderr=subprocess.PIPE, check=False
+        ["/bin/sh", "-c", '"$@" >&- ', "sh", COMMAND, "list"], stderr=subprocess.PIPE, check=False
     )
 
     assert (ended.returncode, ended.stderr) == (0, b"")
