@@ -298,9 +298,9 @@ def _dearer(inputs: Inputs, config: ScheduleConfig) -> str:
         times = f"{config.whole_document_price:g}"
         reasons.append(f"{times} times the usual one, because it always sends its whole document")
     late = late_factor(inputs, config)
-    if late > 1.005:
+    if late >= 1.05:  # less would be shown as "1 times"
         waited = duration_in_words(inputs.late_sec)
-        reasons.append(f"raised by {late:.2g}, because the poll waited {waited} for its host")
+        reasons.append(f"{late:.2g} times, because the poll waited {waited} for its host")
     return f" ({'; '.join(reasons)})" if reasons else ""
 
 

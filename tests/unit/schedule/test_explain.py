@@ -300,6 +300,15 @@ def test_a_dearer_request_is_explained() -> None:
     assert "because the poll waited 2 h for its host" in said
 
 
+def test_a_wait_that_changes_the_price_by_nothing_one_can_see_is_not_told() -> None:
+    often = [NOW - timedelta(hours=number) for number in range(1, 500)]
+    decision = decide_next_poll(
+        learnt(often), outcome_of_status(304), Hints(), now=NOW, feed_id="feed", late_sec=0.5
+    )
+
+    assert "waited" not in " ".join(explain_decision(decision)).partition("which is the price")[2]
+
+
 _OPEN = (
     "It works and fails by turns and has spent its error budget: its circuit is open since"
     " 2026-03-01 00:00:00 UTC, so it is polled at most every 1 h until it is steady."
