@@ -11,6 +11,7 @@ import msgspec
 
 from feedmill.app.services import DATABASE_NAME
 from feedmill.engine.ports.entries import ExportWriter
+from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents.export import export_table
 from feedmill.errors import MissingExtraError, NotFoundError, UsageError
@@ -164,10 +165,7 @@ def _load(path: Path) -> _Saved | None:
 
 
 def _save(path: Path, saved: _Saved) -> None:
-    beside = _cursor_file(path)
-    partial = beside.with_name(f"{beside.name}.part")
-    partial.write_bytes(msgspec.json.encode(saved))
-    partial.replace(beside)
+    write_file(_cursor_file(path), msgspec.json.encode(saved))
 
 
 def _checked(

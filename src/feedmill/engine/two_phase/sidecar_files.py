@@ -16,13 +16,13 @@ from typing import Final, Literal
 
 import msgspec
 
+from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase.candidate_file import (
     decode_with_schema,
     encode_canonical,
     raise_candidate_error,
     read_file_limited,
     select_candidates,
-    write_atomically,
 )
 from feedmill.model.base import Value
 from feedmill.model.candidate import CandidateFile
@@ -93,7 +93,7 @@ def write_screenings(
         topic_names=before.topic_names | {one.id: one.name for one in topics},
     )
     beside = screening_path(path)
-    write_atomically(beside, encode_canonical(record))
+    write_file(beside, encode_canonical(record))
     return beside
 
 

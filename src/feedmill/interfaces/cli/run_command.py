@@ -2,11 +2,9 @@
 # Tested in tests/integration/interfaces/cli/
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable
-from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 import click
@@ -138,17 +136,6 @@ def pick_one(
 
 def _is_called(one: Any, name: str, *, by_name: bool) -> bool:  # noqa: ANN401  # anything with an id
     return one.id.startswith(name) or one.id.endswith(name) or (by_name and one.name == name)
-
-
-def write_file(path: Path, data: bytes, *, is_private: bool = False) -> None:
-    """Write a file atomically, for its owner alone if it is private; never through a link that another user made."""
-    partial = path.with_name(path.name + ".part")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(partial, flags, 0o600 if is_private else 0o666), "wb") as file:  # noqa: PTH123  # by descriptor
-        if is_private:
-            os.fchmod(file.fileno(), 0o600)
-        file.write(data)
-    partial.replace(path)
 
 
 def _loop(action: Callable[[], Awaitable[T]]) -> T:

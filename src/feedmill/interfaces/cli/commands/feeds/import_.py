@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 from msgspec import json
 
+from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.subscriptions import keep_first_with
 from feedmill.engine.subscribe.import_list import (
@@ -23,7 +24,6 @@ from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import flag, option
 from feedmill.interfaces.cli.output import progress, shorten, style_text
-from feedmill.interfaces.cli.run_command import write_file
 from feedmill.model.feed import ImportedOutline
 
 _SHOWN: Final = 10  # of one kind of problem

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from feedmill.config import ScheduleConfig
+from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.service.feeds.simulate import (
@@ -19,7 +20,7 @@ from feedmill.engine.service.feeds.simulate import (
 from feedmill.interfaces.cli.command import Answer, answer_with, command, print_answer
 from feedmill.interfaces.cli.options import FILE_TO_READ, flag, option
 from feedmill.interfaces.cli.output import format_duration, show_table, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async, write_file
+from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.publish.figure_shapes import PolicyFigures
 from feedmill.publish.simulation_svg import bars_svg, timeline_svg
 

@@ -11,6 +11,7 @@ from msgspec import UnsetType
 
 from feedmill.app.screeners import default_topics
 from feedmill.app.settings import current_time
+from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_candidate
 from feedmill.engine.two_phase.sidecar_files import (
     encode_selection,
@@ -24,7 +25,7 @@ from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_json, show_result, style_text
 from feedmill.interfaces.cli.review_html import review_page
 from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
-from feedmill.interfaces.cli.run_command import run_async, write_file
+from feedmill.interfaces.cli.run_command import run_async
 from feedmill.interfaces.user_name import user_name
 from feedmill.model.candidate import CandidateFile, WindowCandidate
 from feedmill.model.screening import Confirmation, Screening, Topic, TopicSet

@@ -18,10 +18,10 @@ from feedmill.app.screeners import (
 )
 from feedmill.app.settings import current_time
 from feedmill.config import Config
+from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase.candidate_file import (
     encode_canonical,
     read_candidates,
-    write_atomically,
 )
 from feedmill.engine.two_phase.screen import Evaluation, evaluate, screen_texts
 from feedmill.engine.two_phase.sidecar_files import (
@@ -215,7 +215,7 @@ async def _screen(
         screenings=screenings,
         topic_names={one.id: one.name for one in topics.topics},
     )
-    write_atomically(out, encode_canonical(record))
+    write_file(out, encode_canonical(record))
     return _Screened(screenings, out, warnings, learnt, titles, topics)
 
 

@@ -10,7 +10,8 @@ import click
 from msgspec.structs import replace
 
 from feedmill.app.screeners import background, open_screeners
-from feedmill.engine.two_phase.candidate_file import read_candidates, write_atomically
+from feedmill.engine.run.atomic_file import write_file
+from feedmill.engine.two_phase.candidate_file import read_candidates
 from feedmill.engine.two_phase.improve_topic import (
     Improvement,
     Labelled,
@@ -84,7 +85,7 @@ def new_topic(
         )
         text = write_topics(replace(known, topics=(*known.topics, topic)))
         read_topics(text)  # every mistake before the file is written
-        write_atomically(path, text.encode())
+        write_file(path, text.encode())
         return weaknesses(TopicSet(name="", topics=(topic,)))
 
     weak = run_async(action)
@@ -186,7 +187,7 @@ def improve(
     if done.is_changed:
         own = _read(path)
         kept = tuple(done.topic if one.id == topic.id else one for one in own.topics)
-        write_atomically(path, write_topics(replace(own, topics=kept)).encode())
+        write_file(path, write_topics(replace(own, topics=kept)).encode())
     change = "written" if done.is_changed else "not changed: it would do worse with these examples"
     _show(
         {

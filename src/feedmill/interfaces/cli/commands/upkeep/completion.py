@@ -8,10 +8,10 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
+from feedmill.engine.run.atomic_file import write_file
 from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import flag
-from feedmill.interfaces.cli.run_command import write_file
 
 # Where each shell looks for the completion of a command, below the folder that its variable names.
 _FILES: Final = {
