@@ -1,7 +1,9 @@
 # feedmill in a container: every role is a command of the same image (run, worker, api, relay,
 # migrate). Build it with `docker build --tag feedmill .`; docs/how-to/deploy.md tells the rest.
 
-ARG PYTHON=3.13-slim-bookworm
+# A tag moves, a digest does not: this is the index of all platforms of that tag. Update both together
+# (`docker buildx imagetools inspect python:3.13-slim-bookworm`).
+ARG PYTHON=3.13.14-slim-bookworm@sha256:67a1e1f215ccda113cfc024e8639049257e88f273898f595b61476d128d387e8
 
 FROM python:${PYTHON} AS build
 ARG EXTRAS=cluster,encryption,grpc,mcp,redis,kafka

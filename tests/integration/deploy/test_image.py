@@ -39,12 +39,12 @@ def test_every_copied_file_exists_and_is_let_through() -> None:
     assert "*" in IGNORED
 
 
-def test_every_base_has_a_tag_that_is_not_latest() -> None:
+def test_every_base_is_pinned_by_tag_and_digest() -> None:
     bases = re.findall(r"^FROM (\S+)", TEXT, flags=re.MULTILINE)
     default = re.search(r"^ARG PYTHON=(\S+)$", TEXT, flags=re.MULTILINE)
 
     assert default is not None
-    assert re.fullmatch(r"3\.\d+-slim-\w+", default[1])
+    assert re.fullmatch(r"3\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}", default[1])
     assert set(bases) == {"python:${PYTHON}"}
 
 
