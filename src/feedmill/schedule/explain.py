@@ -4,7 +4,6 @@ Sentences are made on request: every poll has steps, few are read. Everything th
 stands in the step and in the inputs of its decision.
 """
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import assert_never
 
@@ -15,9 +14,9 @@ from feedmill.model.schedule import (
     ErrorBudget,
     Hint,
     Inputs,
+    Outcome,
     ScheduleState,
     Step,
-    StepCode,
 )
 from feedmill.schedule.arrivals import (
     entry_rate,
@@ -53,10 +52,7 @@ def explain_decision(decision: Decision) -> tuple[str, ...]:
 
 def step_in_words(step: Step, inputs: Inputs, config: ScheduleConfig = _DEFAULTS) -> str:
     """One English sentence: what moved the interval or the delay, and where to."""
-    if step.code in _FORECAST:
-        sentence = _FORECAST[step.code](step, inputs, config)
-    else:
-        sentence = _SENTENCES[step.code](step, inputs)
+    sentence = _sentence(step, inputs, config)
     if step.of == "delay":
         return sentence
     if step.code in _NAMED and known_arrivals(inputs, config) is not None:
@@ -117,31 +113,82 @@ def _health(state: ScheduleState) -> str:
             assert_never(state.health)
 
 
-def _new_entries(_step: Step, inputs: Inputs) -> str:
-    count = inputs.outcome.new_entries
-    return f"The poll brought {'one new entry' if count == 1 else f'{count} new entries'}"
+def _sentence(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
+    after, hints = duration_in_words(step.after), inputs.hints
+    match step.code:
+        case "new-entries":
+            count = inputs.outcome.new_entries
+            return f"The poll brought {'one new entry' if count == 1 else f'{count} new entries'}"
+        case "no-new-entries":
+            return "The document held nothing new"
+        case "not-modified":
+            return "The feed had not changed"
+        case "error-backoff":
+            return f"The poll failed ({_failure(inputs.outcome)})"
+        case "gone":
+            return "The publisher has said that the feed is gone"
+        case "circuit-open":
+            return "The circuit of the feed is open"
+        case "cadence" | "silence":
+            return _pace(inputs)
+        case "ttl-floor":
+            return _asked(hints.ttl_sec)
+        case "update-period-floor":
+            return _asked(hints.update_period_sec)
+        case "retry-after":
+            return (
+                f"The server answered HTTP {inputs.outcome.http_status} and asked for a pause of"
+                f" {after}; the interval of {duration_in_words(step.before)} is kept for later."
+            )
+        case "jitter":
+            return f"So that feeds do not come all at once, the wait becomes {after}."
+        case "freshness-floor":
+            assert hints.freshness_sec is not None  # nothing else makes such a step
+            until, source = _after(inputs, step.after), hints.freshness_sec.source
+            return f"The last answer is fresh until {until} ({source}), so the poll waits for that."
+        case "retry-after-floor":
+            return f"The server asked for a pause that lasts another {after}."
+        case "quiet-window":
+            due, opened = _after(inputs, step.before), _after(inputs, step.after)
+            return (
+                f"{due} is in the publisher's quiet hours; the next open hour starts at {opened}."
+            )
+        case "quiet-windows-ignored":
+            return "The publisher excludes every hour of the week, which is ignored."
+        case "push-trusted":
+            return f"The feed's hub pushes what it publishes, so the poll is a safety check after {after}."
+        case "push-only":
+            return f"The feed is set to push only, so it is polled every {after}."
+        case "price":
+            return (
+                f"{_expected(step, inputs)}, and will together have waited {_price(inputs, config)},"
+                f" which is the price of a request{_dearer(inputs, config)}"
+            )
+        case "window":
+            return (
+                f"{_expected(step, inputs)}, half of the {_arrivals(inputs).window} that the document"
+                " holds; entries that leave it unseen would be lost"
+            )
+        case "ceiling":
+            return (
+                f"{_expected(step, inputs)}, which is less than the price of a request"
+                f" ({_price(inputs, config)} of waiting), but this is the longest interval"
+            )
+        case "quiet-ceiling":
+            silence = duration_in_words(inputs.now.timestamp() - _arrivals(inputs).last)
+            return (
+                f"Nothing has come out for {silence}, so the longer ceiling of quiet feeds applies"
+            )
+        case _:
+            assert_never(step.code)
 
 
-def _no_new_entries(_step: Step, _inputs: Inputs) -> str:
-    return "The document held nothing new"
-
-
-def _not_modified(_step: Step, _inputs: Inputs) -> str:
-    return "The feed had not changed"
-
-
-def _error_backoff(_step: Step, inputs: Inputs) -> str:
-    outcome = inputs.outcome
+def _failure(outcome: Outcome) -> str:
     status = f"HTTP {outcome.http_status}" if outcome.http_status is not None else ""
-    why = ", ".join(filter(None, (status, outcome.reason))) or "no answer"
-    return f"The poll failed ({why})"
+    return ", ".join(filter(None, (status, outcome.reason))) or "no answer"
 
 
-def _gone(_step: Step, _inputs: Inputs) -> str:
-    return "The publisher has said that the feed is gone"
-
-
-def _pace(_step: Step, inputs: Inputs) -> str:
+def _pace(inputs: Inputs) -> str:
     cadence = inputs.state.cadence
     assert cadence is not None  # nothing else makes such a step
     usual = f"Entries come every {duration_in_words(cadence.ewma_sec)} on average"
@@ -151,98 +198,17 @@ def _pace(_step: Step, inputs: Inputs) -> str:
     return f"{usual}, but the last one is {duration_in_words(silence)} old"
 
 
-def _circuit(_step: Step, _inputs: Inputs) -> str:
-    return "The circuit of the feed is open"
-
-
-def _ttl(_step: Step, inputs: Inputs) -> str:
-    return _asked(inputs.hints.ttl_sec)
-
-
-def _update_period(_step: Step, inputs: Inputs) -> str:
-    return _asked(inputs.hints.update_period_sec)
-
-
 def _asked(hint: Hint[int] | None) -> str:
     assert hint is not None  # nothing else makes such a step
     asked, seen = duration_in_words(hint.value), instant_in_words(hint.seen_at)
     return f"The publisher asks for {asked} between polls ({hint.source}, last seen {seen})"
 
 
-def _retry_after(step: Step, inputs: Inputs) -> str:
-    return (
-        f"The server answered HTTP {inputs.outcome.http_status} and asked for a pause of "
-        f"{duration_in_words(step.after)}; the interval of {duration_in_words(step.before)} is kept for later."
-    )
+def _after(inputs: Inputs, seconds: float) -> str:
+    return instant_in_words(inputs.now + timedelta(seconds=seconds))
 
 
-def _jitter(step: Step, _inputs: Inputs) -> str:
-    wait = duration_in_words(step.after)
-    return f"So that feeds do not come all at once, the wait becomes {wait}."
-
-
-def _freshness(step: Step, inputs: Inputs) -> str:
-    hint = inputs.hints.freshness_sec
-    assert hint is not None  # nothing else makes such a step
-    until = instant_in_words(inputs.now + timedelta(seconds=step.after))
-    return f"The last answer is fresh until {until} ({hint.source}), so the poll waits for that."
-
-
-def _pause(step: Step, _inputs: Inputs) -> str:
-    return f"The server asked for a pause that lasts another {duration_in_words(step.after)}."
-
-
-def _quiet(step: Step, inputs: Inputs) -> str:
-    due = instant_in_words(inputs.now + timedelta(seconds=step.before))
-    opened = instant_in_words(inputs.now + timedelta(seconds=step.after))
-    return f"{due} is in the publisher's quiet hours; the next open hour starts at {opened}."
-
-
-def _always_quiet(_step: Step, _inputs: Inputs) -> str:
-    return "The publisher excludes every hour of the week, which is ignored."
-
-
-def _push_trusted(step: Step, _inputs: Inputs) -> str:
-    return (
-        "The feed's hub pushes what it publishes, so the poll is a safety check"
-        f" after {duration_in_words(step.after)}."
-    )
-
-
-def _push_only(step: Step, _inputs: Inputs) -> str:
-    return f"The feed is set to push only, so it is polled every {duration_in_words(step.after)}."
-
-
-def _price(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
-    price = _price_in_words(inputs, config)
-    return (
-        f"{_expected(step, inputs)}, and will together have waited {price}, which is the price of a"
-        f" request{_dearer(inputs, config)}"
-    )
-
-
-def _window(step: Step, inputs: Inputs, _config: ScheduleConfig) -> str:
-    arrivals = _arrivals(inputs)
-    return (
-        f"{_expected(step, inputs)}, half of the {arrivals.window} that the document holds; entries"
-        " that leave it unseen would be lost"
-    )
-
-
-def _ceiling(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
-    price = _price_in_words(inputs, config)
-    return (
-        f"{_expected(step, inputs)}, which is less than the price of a request ({price} of waiting),"
-        " but this is the longest interval"
-    )
-
-
-def _quiet_ceiling(_step: Step, inputs: Inputs, _config: ScheduleConfig) -> str:
-    silence = duration_in_words(inputs.now.timestamp() - _arrivals(inputs).last)
-    return f"Nothing has come out for {silence}, so the longer ceiling of quiet feeds applies"
-
-
-def _price_in_words(inputs: Inputs, config: ScheduleConfig) -> str:
+def _price(inputs: Inputs, config: ScheduleConfig) -> str:
     price = price_sec(inputs, config)
     return duration_in_words(price) if price >= 1 else f"{price:.2g} s"
 
@@ -254,7 +220,7 @@ def _expected(step: Step, inputs: Inputs) -> str:
     daily = entry_rate(arrivals, now) * _DAY
     since = datetime.fromtimestamp(arrivals.opened, UTC)
     unseen = expected_unseen(arrivals, now=now, wait_sec=step.after)
-    until = instant_in_words(inputs.now + timedelta(seconds=step.after))
+    until = _after(inputs, step.after)
     return (
         f"The feed publishes about {_amount(daily)} entries a day now (learnt from"
         f" {arrivals.entries} since {since:%Y-%m-%d}{_busy_times(arrivals)}): by {until} about"
@@ -307,31 +273,3 @@ def _dearer(inputs: Inputs, config: ScheduleConfig) -> str:
 def _arrivals(inputs: Inputs) -> Arrivals:
     assert inputs.state.arrivals is not None  # nothing else makes such a step
     return inputs.state.arrivals
-
-
-_FORECAST: dict[StepCode, Callable[[Step, Inputs, ScheduleConfig], str]] = {
-    "price": _price,
-    "window": _window,
-    "ceiling": _ceiling,
-    "quiet-ceiling": _quiet_ceiling,
-}
-_SENTENCES: dict[StepCode, Callable[[Step, Inputs], str]] = {
-    "new-entries": _new_entries,
-    "no-new-entries": _no_new_entries,
-    "not-modified": _not_modified,
-    "error-backoff": _error_backoff,
-    "retry-after": _retry_after,
-    "gone": _gone,
-    "circuit-open": _circuit,
-    "cadence": _pace,
-    "silence": _pace,
-    "ttl-floor": _ttl,
-    "update-period-floor": _update_period,
-    "jitter": _jitter,
-    "freshness-floor": _freshness,
-    "retry-after-floor": _pause,
-    "quiet-window": _quiet,
-    "quiet-windows-ignored": _always_quiet,
-    "push-trusted": _push_trusted,
-    "push-only": _push_only,
-}
