@@ -1,4 +1,4 @@
-"""Figures of one poll, sums of them, and the latency histogram that is kept by the hour.
+"""Figures of one poll and whose fault a failed one is; sums of them, and the latency histogram by the hour.
 
 The buckets are fixed, so that histograms of different processes, hours and versions can be added:
 bucket n holds latencies above 2 ** ((n - 1) / 4) up to 2 ** (n / 4) milliseconds, about 19 % wide.
@@ -12,9 +12,8 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import astuple, replace
 
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES, fault_of
 from feedmill.model.feed import FetchRecord
-from feedmill.model.running.figures import Figures, PayloadClass, Totals
+from feedmill.model.running.figures import Fault, Figures, PayloadClass, Totals
 from feedmill.model.schedule import ScheduleState
 
 K = TypeVar("K")
@@ -24,6 +23,26 @@ MOST_NEW: Final = 10  # the last class of `Totals.new_entries` is this many or m
 _BUCKETS_PER_DOUBLING: Final = 4
 _MOST_BUCKETS: Final = 80  # 2 ** 20 ms, about 17 minutes
 _SECOND: Final = timedelta(seconds=1)
+SUCCESSFUL_OUTCOMES: Final = frozenset({"fresh", "unchanged", "same-body", "pushed"})
+
+# The server, or the way to it: another feed of this host would have failed alike.
+_HOST: Final = frozenset(
+    {
+        "timeout-connect", "timeout", "too-slow", "dns-failure", "unresolved", "bad-address",
+        "connection-failed", "tls-failure", "protocol-error", "rate-limited", "unavailable",
+        "server-error",
+    }
+)  # fmt: skip
+# Our settings: an address that the guard refuses, or a limit that the operator can raise.
+_OURS: Final = frozenset(
+    {
+        "malformed-url", "unsafe-character", "too-long", "scheme", "empty-host", "bad-host",
+        "non-canonical-ipv4", "dotless-name", "local-name", "bad-port", "private-address", "host-not-listed", "content-type",
+        "too-large", "headers-too-large",
+    }
+)  # fmt: skip
+# The server understood who asked, and says that the request was wrong (RFC 9110 15.5).
+_BAD_REQUEST: Final = frozenset({400, 405, 406, 411, 412, 413, 414, 415, 416, 417, 421, 422, 431})
 
 
 def poll_values(fetch: FetchRecord, schedule: ScheduleState | None = None) -> tuple[Any, ...]:
@@ -175,3 +194,12 @@ def sum_totals(several: Iterable[Totals]) -> Totals:
 
 def _add(counts: dict[K, int], key: K, count: int) -> None:
     counts[key] = counts.get(key, 0) + count
+
+
+def fault_of(outcome: str, status: int | None) -> Fault | None:
+    """The fault class of a poll's outcome; None when it did not fail."""
+    if outcome in SUCCESSFUL_OUTCOMES:
+        return None
+    if outcome in _OURS or (outcome == "client-error" and status in _BAD_REQUEST):
+        return "ours"
+    return "host" if outcome in _HOST else "theirs"

@@ -8,8 +8,7 @@ from datetime import datetime
 
 from feedmill.fetch.bot_walls import begins_as_page, detect_bot_wall, is_html_type
 from feedmill.fetch.caching import freshness_sec, learn_validators, renew_validators
-from feedmill.fetch.headers import header_list, header_value, header_values
-from feedmill.fetch.link_headers import link_headers
+from feedmill.fetch.headers import header_list, header_value, header_values, link_headers
 from feedmill.fetch.redirects import permanent_target
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.fetch import (

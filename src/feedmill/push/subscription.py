@@ -1,5 +1,6 @@
 """The subscriber's side of WebSub without I/O: requests, challenges, renewal, the next hub (§5).
 
+discover   hubs and topic: Link header, then the document (§4)      announced_push
 ask        POST hub.mode=subscribe to the hub                          subscribe_form
 answered   202: it will verify; 307, 308: ask there; 4xx: no; 5xx: later   judge_answer
 verify     GET callback?hub.mode=subscribe&hub.challenge=…             judge_challenge
@@ -10,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
+from feedmill.canonicalise.discovery.html_page import read_page
 from feedmill.canonicalise.urls import http_url
 from feedmill.model.base import Value
+from feedmill.model.parsed import Link
 from feedmill.model.push import PushSubscription
 from feedmill.push.messages import encode_form
 
@@ -22,6 +25,7 @@ _MAX_LEASE_DIGITS: Final = 12
 _REASON_CHARS: Final = 200
 
 Mode = Literal["subscribe", "unsubscribe"]
+MAX_HUBS = 8
 
 
 class Accepted(Value):
@@ -142,3 +146,42 @@ def _lease(given: str | None, asked_sec: int) -> timedelta:
     is_number = given is not None and given.isascii() and given.isdigit()
     seconds = int(given) if is_number and given and len(given) <= _MAX_LEASE_DIGITS else asked_sec
     return min(timedelta(seconds=max(seconds, 1)), MAX_LEASE)
+
+
+class Announced(Value):
+    """The hubs that a publisher announces, the preferred one first, and the topic to subscribe to."""
+
+    hubs: tuple[str, ...]
+    topic: str
+
+
+def announced_push(
+    links: Sequence[Link], *, hubs: Sequence[str], self_url: str | None, url: str
+) -> Announced | None:
+    """What an answer from `url` announces; None without a hub.
+
+    `links` are those of the Link header, `hubs` and `self_url` those of the document. The header
+    comes first; hubs that only the document names are further ones to fall back to.
+    """
+    found = [*_targets(links, "hub"), *hubs]
+    usable = tuple(dict.fromkeys(href for hub in found if (href := http_url(hub)) is not None))
+    if not usable:
+        return None
+    own = next(iter(_targets(links, "self")), None) or self_url
+    topic = None if own is None else http_url(own)
+    return Announced(hubs=usable[:MAX_HUBS], topic=topic or url)
+
+
+def announced_on_page(body: bytes, content_type: str | None, url: str) -> Announced | None:
+    """What the `link` elements of an HTML page announce."""
+    page = read_page(body, url, content_type=content_type)
+    links = [
+        Link(href=href, rel=element.get("rel"))
+        for element in page.links
+        if (href := http_url(element.get("href"), page.base)) is not None
+    ]
+    return announced_push(links, hubs=(), self_url=None, url=url)
+
+
+def _targets(links: Sequence[Link], rel: str) -> list[str]:
+    return [link.href for link in links if rel in (link.rel or "").lower().split()]

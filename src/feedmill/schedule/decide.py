@@ -30,7 +30,6 @@ from feedmill.model.schedule import (
 )
 from feedmill.schedule.arrivals import distinct_events, event_times, learn_arrivals
 from feedmill.schedule.budget import known_arrivals, wait_for_price
-from feedmill.schedule.circuit import poll_like_canary
 from feedmill.schedule.delay import (
     add_jitter,
     leave_quiet_windows,
@@ -44,6 +43,7 @@ from feedmill.schedule.interval import (
     current_interval,
     extend_cadence,
     measure_cadence,
+    poll_like_canary,
     raise_to_ttl,
     raise_to_update_period,
     step_by_outcome,

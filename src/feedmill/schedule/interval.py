@@ -4,18 +4,24 @@ Each rule looks at the interval in seconds and answers with the step it takes, o
 leaves the interval alone. The cadence is measured from the feed's own entries (002 §6.3, D21).
 Nothing is silently dead (D24): a feed that is gone keeps being probed at the longest interval, and
 one success makes any feed active again.
+
+A feed that flaps fails, works, and fails again (002 §7). Only a failure that follows a success uses up its
+error budget, so that one long outage is one fault. Over the budget the circuit opens: the feed is polled like
+a canary, no more often than the longest backoff, until it has been steady for some polls.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from heapq import nlargest
 from itertools import pairwise
+from typing import Final
 
 from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.model.schedule import (
     Cadence,
+    ErrorBudget,
     Health,
     Hint,
     Inputs,
@@ -24,9 +30,11 @@ from feedmill.model.schedule import (
     Step,
     StepCode,
 )
-from feedmill.schedule.circuit import spend_budget
 
 _GONE = 410  # RFC 9110 15.5.11
+_WEIGHT: Final = 0.2  # of the newest poll
+_CLOSES_BELOW: Final = 0.375  # of the budget
+_DIGITS: Final = 4
 
 
 def measure_cadence(
@@ -219,3 +227,39 @@ def _was_gone_before(state: ScheduleState, now: datetime, config: ScheduleConfig
     # One 410 may be a deployment; two of them a day apart are meant.
     first = state.gone_seen_at
     return first is not None and now - first >= timedelta(seconds=config.gone_after_sec)
+
+
+def spend_budget(
+    known: ErrorBudget | None,
+    outcome: Outcome,
+    *,
+    failed_before: bool,
+    now: datetime,
+    config: ScheduleConfig,
+) -> ErrorBudget | None:
+    """The error budget after a poll; None while nothing was ever spent."""
+    failed = outcome.kind == "failed"
+    if known is None and not failed:
+        return None
+    spent, opened_at = (0.0, None) if known is None else (known.spent, known.opened_at)
+    if not (failed and failed_before):
+        spent = round(spent * (1 - _WEIGHT) + _WEIGHT * failed, _DIGITS)
+    if opened_at is None and spent > config.error_budget:
+        opened_at = now
+    elif opened_at is not None and spent < config.error_budget * _CLOSES_BELOW:
+        opened_at = None
+    if spent < 10**-_DIGITS * 10 and opened_at is None:
+        return None
+    return ErrorBudget(spent=spent, opened_at=opened_at)
+
+
+def poll_like_canary(
+    interval: float, budget: ErrorBudget | None, inputs: Inputs, config: ScheduleConfig
+) -> Step | None:
+    """While the circuit is open, a success does not make polls frequent again."""
+    if budget is None or budget.opened_at is None or inputs.outcome.kind == "failed":
+        return None
+    floor = min(config.backoff_cap_sec, config.max_interval_sec)
+    if interval >= floor:
+        return None
+    return Step(code="circuit-open", of="interval", before=float(interval), after=float(floor))

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from feedmill.config import FetchConfig
 from feedmill.fetch.caching import freshness_sec
 from feedmill.fetch.guard import check_url
+from feedmill.fetch.headers import link_headers
 from feedmill.fetch.http_dates import parse_http_date
 from feedmill.fetch.judge import judge
-from feedmill.fetch.link_headers import link_headers
 from feedmill.fetch.plan import headers_for_hop, plan_fetch
 from feedmill.fetch.public_addresses import check_address
 from feedmill.fetch.redirects import next_hop

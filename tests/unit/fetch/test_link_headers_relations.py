@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.fetch.link_headers import link_headers, links_with_rel
+from feedmill.fetch.headers import link_headers, links_with_rel
 
 _LONG = "http://www.iana.org/assignments/relation/"
 

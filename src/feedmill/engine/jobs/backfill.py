@@ -32,7 +32,7 @@ from feedmill.engine.jobs.kind import JobKind, JobRun, KindLimits
 from feedmill.engine.poll.fetch_record import record_fetch, with_reading
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.robots_gate import allows_by_robots, robots_url
-from feedmill.fetch.link_headers import link_headers, links_with_rel
+from feedmill.fetch.headers import link_headers, links_with_rel
 from feedmill.model import fetch as answers
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import Fresh, Gone, RawDocument

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from feedmill.canonicalise.urls import is_same_site, split_url
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict
 from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, SameBody
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.headers import redact_headers
 from feedmill.fetch.redirects import permanent_target

@@ -11,7 +11,7 @@ from feedmill.model.fetch import Fresh
 from feedmill.model.push import PushEvidence, PushSubscription
 from feedmill.model.running.job import NewJob
 from feedmill.model.schedule import Decision, Outcome
-from feedmill.push.discovery import Announced, announced_push
+from feedmill.push.subscription import Announced, announced_push
 from feedmill.push.trust import counts_as_missed, is_trusted, live_subscription
 from feedmill.schedule.delay import stretch_for_push
 

@@ -60,7 +60,7 @@ from feedmill.engine.poll.push_evidence import (
 from feedmill.engine.run.memory_budget import MemoryShare
 from feedmill.engine.run.services import Services
 from feedmill.extract.opt_in import full_text_jobs
-from feedmill.fetch.validator_use import EXHAUSTED, validators_to_send
+from feedmill.fetch.plan import EXHAUSTED, validators_to_send
 from feedmill.media.select import media_jobs
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane, MoveCandidate

@@ -23,7 +23,7 @@ from feedmill.engine.documents.read_document import (
     reader_version,
 )
 from feedmill.engine.run.services import Services
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.identify.volatile import recipe_of
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FetchRecord

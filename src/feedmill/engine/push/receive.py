@@ -25,8 +25,7 @@ from feedmill.engine.documents.unscheduled import (
 from feedmill.engine.poll.fetch_record import with_reading
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.run.services import Services
-from feedmill.fetch.headers import redact_headers
-from feedmill.fetch.link_headers import link_headers, links_with_rel
+from feedmill.fetch.headers import link_headers, links_with_rel, redact_headers
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.fetch import Headers, RawDocument
 from feedmill.model.push import PushEvidence, PushSubscription

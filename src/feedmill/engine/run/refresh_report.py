@@ -7,8 +7,7 @@ from typing import Final, get_args
 from prometheus_client import Counter
 
 from feedmill.errors import FeedmillError
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES, fault_of
-from feedmill.fetch.figures import lag_of, payload_class
+from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES, fault_of, lag_of, payload_class
 from feedmill.fetch.guard import printable_url
 from feedmill.model.entry import SUSPICIOUS
 from feedmill.model.event import Relayed

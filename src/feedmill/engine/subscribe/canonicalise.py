@@ -14,8 +14,7 @@ from feedmill.canonicalise.search import CanonicalOptions, canonicalise
 from feedmill.canonicalise.signature import body_digest, feed_signature
 from feedmill.canonicalise.urls import http_url
 from feedmill.config import Config
-from feedmill.fetch.headers import header_value
-from feedmill.fetch.link_headers import link_headers, links_with_rel
+from feedmill.fetch.headers import header_value, link_headers, links_with_rel
 from feedmill.model.base import Value
 from feedmill.model.canonical import Ask, Canonical, Existing, Lookup, NotCanonical, Seen
 from feedmill.model.fetch import Headers, RawDocument

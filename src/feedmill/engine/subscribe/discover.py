@@ -21,8 +21,7 @@ from feedmill.canonicalise.discovery.search import (
     check_feeds,
     find_feeds,
 )
-from feedmill.fetch.headers import header_value
-from feedmill.fetch.link_headers import link_headers
+from feedmill.fetch.headers import header_value, link_headers
 from feedmill.model.canonical import Ask, Found, FoundFeed, Seen
 from feedmill.model.fetch import RawResponse
 

@@ -12,7 +12,7 @@ from feedmill.engine.subscribe import canonicalise
 from feedmill.engine.subscribe.feed_facts import facts_of
 from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.fetch.guard import check_url
-from feedmill.fetch.link_headers import links_with_rel
+from feedmill.fetch.headers import links_with_rel
 from feedmill.fetch.redirects import permanent_target
 from feedmill.model.canonical import Seen
 from feedmill.model.feed import FeedOverrides

@@ -15,7 +15,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.host_queue import HostQueue, host_key_of
 from feedmill.engine.two_phase.candidate_file import pack_body
 from feedmill.engine.two_phase.candidates import CandidateDraft, covers_start, drafts_of
-from feedmill.fetch.link_headers import links_with_rel
+from feedmill.fetch.headers import links_with_rel
 from feedmill.model.base import Value
 from feedmill.model.candidate import CollectedDocument, SourceReport, Window
 from feedmill.model.feed import Feed, FeedOverrides

@@ -52,8 +52,7 @@ from feedmill.adapters.store.tables.subscriptions.fetches import (
 )
 from feedmill.adapters.store.tables.subscriptions.push import count_push
 from feedmill.adapters.store.totals_writer import TotalsWriter
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
-from feedmill.fetch.figures import poll_values
+from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES, poll_values
 from feedmill.model.refresh import Committed, Refresh
 
 # A lane that is only read may be read by others too, but not leased anew meanwhile. One that was given

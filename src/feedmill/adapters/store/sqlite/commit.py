@@ -33,8 +33,7 @@ from feedmill.adapters.store.tables.subscriptions.decision_codec import arrivals
 from feedmill.adapters.store.tables.subscriptions.feeds import add_aliases, relocate, save_quota
 from feedmill.adapters.store.tables.subscriptions.push import count_push
 from feedmill.adapters.store.totals_writer import TotalsWriter
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
-from feedmill.fetch.figures import poll_values
+from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES, poll_values
 from feedmill.model.feed import FetchRecord
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.schedule import Decision

@@ -17,7 +17,7 @@ from feedmill.model.feed import Feed
 from feedmill.model.push import PushSubscription
 from feedmill.model.running.job import NewJob
 from feedmill.publish.shapes import FeedPush, HubPage, HubShape, PushShape
-from feedmill.push.discovery import Announced, announced_on_page
+from feedmill.push.subscription import Announced, announced_on_page
 from feedmill.push.trust import hub_in_words, push_in_words
 from feedmill.schedule.decide import own_schedule
 from feedmill.schedule.explain import circuit_in_words, duration_in_words

@@ -8,7 +8,7 @@ from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feeds.hosts import hold_in_words
 from feedmill.engine.service.feeds.push import effects_in_words
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.identify.volatile import volatile_levels
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed, FetchRecord

@@ -4,8 +4,7 @@ from typing import Final
 
 from msgspec.structs import asdict
 
-from feedmill.fetch.fault import fault_of
-from feedmill.fetch.figures import quantile_ms
+from feedmill.fetch.figures import fault_of, quantile_ms
 from feedmill.model.addresses import mask_address
 from feedmill.model.running.figures import FailureCount, FeedRank, Figures, PayloadClass, Totals
 from feedmill.publish.figure_shapes import (

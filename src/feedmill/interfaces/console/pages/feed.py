@@ -11,7 +11,7 @@ from feedmill.engine.service.feeds.push import feed_push
 from feedmill.engine.service.health.feed_health import health_in_brief
 from feedmill.engine.service.health.figures import feed_figures
 from feedmill.errors import UsageError
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.console.charts import (
     HintMark,
     PollMark,

@@ -29,7 +29,7 @@ from feedmill.config import (
 )
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.commands.servers.run import run_engine, show_refresh, show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted, is_json

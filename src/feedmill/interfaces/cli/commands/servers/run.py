@@ -16,7 +16,7 @@ from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.run.lifecycle import RefreshListener
 from feedmill.engine.run.services import Services
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.commands.servers.relay import run_bus_relay
 from feedmill.interfaces.cli.exit import is_json

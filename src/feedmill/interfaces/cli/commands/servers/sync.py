@@ -21,7 +21,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import BlobError, FeedmillError, StoreError
-from feedmill.fetch.fault import SUCCESSFUL_OUTCOMES
+from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error, is_json
 from feedmill.interfaces.cli.options import flag, option
