@@ -168,7 +168,7 @@ class KindLimits(NamedTuple):
 
 
 class JobKind(NamedTuple):
-    """One kind of job; listed in registry.py."""
+    """One kind of job; listed in runner.py."""
 
     name: str
     run: Callable[[JobRun], Awaitable[JobResult]]

@@ -21,8 +21,8 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
+from feedmill.engine.jobs import backfill, cluster, fulltext, media, websub, websub_hub
 from feedmill.engine.jobs.kind import JobKind, JobRun
-from feedmill.engine.jobs.registry import KINDS
 from feedmill.engine.jobs.settle import settlement_of
 from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -47,6 +47,15 @@ JobListener = Callable[[JobRunRecord], None]
 
 _GRACE_SEC: Final = 1.0  # for a claim or a settlement when the run should end
 _STORE_WAIT: Final = timedelta(seconds=30)  # before a step that met a store error is tried again
+# A new kind is one file with a `KIND`, and one line here.
+KINDS: Final[tuple[JobKind, ...]] = (
+    backfill.KIND,
+    cluster.KIND,
+    fulltext.KIND,
+    *media.KINDS,
+    *websub.KINDS,
+    websub_hub.KIND,
+)
 
 
 async def run_jobs(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # their modules import the parsers, which the words about pus
     from feedmill.engine.documents.fetch_document import Answer
     from feedmill.engine.documents.read_document import ComparedDocument
 
-SUBSCRIBE = "websub"  # kinds of jobs, see engine/jobs/registry.py
+SUBSCRIBE = "websub"  # kinds of jobs, see engine/jobs/runner.py
 HUB_DOUBTED = "websub-hub"
 
 

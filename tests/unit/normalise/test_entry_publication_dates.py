@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from feedmill.normalise.publication_dates import read_publication_dates
+from feedmill.normalise.entry import read_publication_dates
 
 SEEN = datetime(2025, 10, 14, 9, 30, 5, tzinfo=UTC)
 FEED = datetime(2025, 10, 13, tzinfo=UTC)

@@ -1,7 +1,7 @@
 """The list of all kinds of jobs."""
 
 from feedmill.config import Config
-from feedmill.engine.jobs.registry import KINDS
+from feedmill.engine.jobs.runner import KINDS
 
 
 def test_names_of_kinds_are_unique_and_their_limits_can_be_read() -> None:
