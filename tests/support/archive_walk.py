@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import asyncpg
 from tests.support.feed_documents import ATOM, atom, atom_entry, atom_link
 from tests.support.run_process import SHORT_LEASE, Mill
-from tests.support.waiting import wait_for_answer, wait_until
+from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer, wait_until
 
 from feedmill.adapters.settings import load_config
 from feedmill.app.services import open_services
@@ -134,7 +134,7 @@ async def write_to_store(home: Path, store_url: str | None, *statements: str) ->
     if store_url is None:
 
         def write() -> None:
-            with sqlite3.connect(home / "feedmill.db", timeout=60) as connection:
+            with sqlite3.connect(home / "feedmill.db", timeout=HANG_GUARD_SEC) as connection:
                 for statement in statements:
                     connection.execute(statement)
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.support.llm_endpoint import Answer, playing
+from tests.support.waiting import hang_guard
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
@@ -134,7 +135,7 @@ def test_an_endpoint_that_changes_the_length_of_its_vectors_is_an_error(tmp_path
         for one in (vectors, longer):
             async with playing(one) as endpoint:
                 screen = ScreenConfig(embeddings_url=endpoint.url, embeddings_model="m")
-                async with asyncio.timeout(60):
+                async with hang_guard():
                     fetcher = CurlFetcher(FetchConfig(allow_cidrs=("127.0.0.0/8",)), SystemClock())
                     encoder = EndpointEncoder(screen, fetcher, key=None)
                     encoder.id = "the same name"
