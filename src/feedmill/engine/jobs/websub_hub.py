@@ -5,6 +5,7 @@ import secrets
 from datetime import timedelta
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from feedmill.engine.jobs.kind import JobKind, JobRun
@@ -21,13 +22,7 @@ _CHALLENGE_BYTES: Final = 24
 async def verify(run: JobRun) -> JobResult:
     """Send the challenge; an echo begins, renews or ends the subscription."""
     asked = run.job.payload
-    request = HubRequest(
-        mode=asked["mode"],
-        topic=asked["topic"],
-        callback=asked["callback"],
-        lease_sec=asked["lease_sec"],
-        secret=asked["secret"],
-    )
+    request = msgspec.convert(asked, HubRequest)
     challenge = secrets.token_urlsafe(_CHALLENGE_BYTES)
     answer = await run.fetch(verification_url(request, challenge))
     if isinstance(answer, Later):

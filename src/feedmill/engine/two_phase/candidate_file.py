@@ -36,11 +36,6 @@ def with_checksum(file: CandidateFile) -> CandidateFile:
     return replace(blank, digest=sha256(encode_canonical(blank)).hexdigest())
 
 
-def encode_candidates(file: CandidateFile) -> bytes:
-    """The bytes of a sealed file: there is only one encoding."""
-    return encode_canonical(file)
-
-
 def decode_candidates(data: bytes, name: str = "the file") -> CandidateFile:
     """The window in these bytes; CandidateError when they are not exactly what was written."""
     if len(data) > MAX_FILE_BYTES:
@@ -55,7 +50,7 @@ def decode_candidates(data: bytes, name: str = "the file") -> CandidateFile:
 
 def write_candidates(path: Path, file: CandidateFile) -> None:
     """Write the file whole or not at all."""
-    write_file(path, encode_candidates(file))
+    write_file(path, encode_canonical(file))
 
 
 def read_candidates(path: Path) -> CandidateFile:

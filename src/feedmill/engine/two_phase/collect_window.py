@@ -29,16 +29,6 @@ from feedmill.model.feed import Feed
 from feedmill.model.screening import Topic
 from feedmill.observe import log
 
-__all__ = [
-    "DEFAULT_PAGES",
-    "ReportListener",
-    "WindowSource",
-    "collect_window",
-    "is_insert_only",
-    "source_from_address",
-    "source_from_feed",
-]
-
 DEFAULT_PAGES: Final = 10  # of one source at most, its first document included
 ReportListener = Callable[[SourceReport], None]
 
@@ -82,9 +72,7 @@ async def collect_window(
     return with_checksum(replace(file, topic_set=tuple(topic_set)) if topic_set else file)
 
 
-async def source_from_address(
-    address: str, services: Services, *, title: str | None = None
-) -> WindowSource:
+async def source_from_address(address: str, services: Services) -> WindowSource:
     """An address as a source; credentials in it are sent to its host and written nowhere.
 
     An address that may not be fetched is a source too: it fails like any other.
@@ -92,11 +80,11 @@ async def source_from_address(
     try:
         url = validate_address(address, services.config.fetch.allow_cidrs).url
     except AddressError:
-        return WindowSource(url=printable_url(address), title=title)
+        return WindowSource(url=printable_url(address))
     feed = await services.store.find_feed((url, address.strip()))
     if feed is not None:
         return source_from_feed(feed)
-    return WindowSource(url=url, title=title, overrides=split_credentials(address)[1])
+    return WindowSource(url=url, overrides=split_credentials(address)[1])
 
 
 def source_from_feed(feed: Feed) -> WindowSource:

@@ -136,7 +136,8 @@ async def spend_ticket(
     A ticket that was spent on this very selection names its question, so that the caller can say
     what it did.
     """
-    now, digest = clock.now(), _hash(_bare(ticket))
+    bare = "".join(ticket[:200].split()).replace("-", "").upper()
+    now, digest = clock.now(), _hash(bare)
     question = await store.ticket(digest)
     reason = _refusal(question, file_digest, _sorted(ids), now)
     if reason is None and not await store.spend_ticket(digest, now):
@@ -220,10 +221,6 @@ def _name(text: str) -> str:
 def _letters(secret: str, chars: int) -> str:
     """Base32 letters and digits, which are easy to copy, out of 256 random bits."""
     return b32encode(sha256(secret.encode()).digest()).decode()[:chars]
-
-
-def _bare(ticket: str) -> str:
-    return "".join(ticket[:200].split()).replace("-", "").upper()
 
 
 def _hash(bare: str) -> str:

@@ -78,7 +78,7 @@ async def held_uids_at(
     candidates: Sequence[WindowCandidate], body_sha256: str, feed: Feed, store: ScreenStore
 ) -> tuple[str, ...]:
     """The held entries of a feed at the positions of these candidates in a document."""
-    places = {_place(one) for one in candidates}
+    places = {document_position_of(one) for one in candidates}
     return tuple(
         one.entry_uid
         for one in await held_entries(store, feeds=(feed,))
@@ -86,12 +86,8 @@ async def held_uids_at(
     )
 
 
-def document_position_of(one: HeldEntry) -> DocumentPosition:
+def document_position_of(one: HeldEntry | WindowCandidate) -> DocumentPosition:
     """Where it stands: ids and keys change when feeds become one, bytes do not."""
-    return one.dedupe_key if one.slice_offset is None else one.slice_offset
-
-
-def _place(one: WindowCandidate) -> DocumentPosition:
     return one.dedupe_key if one.slice_offset is None else one.slice_offset
 
 
@@ -129,10 +125,10 @@ class _Gathering:
             read, None, source=source, document=document, feed_title=read.clean.title or feed.title
         )
         for draft in drafts:
-            one = waiting.get(_place(draft.candidate))
+            one = waiting.get(document_position_of(draft.candidate))
             if one is not None:
                 self._drafts.append(draft)
-                self._said[document, _place(draft.candidate)] = one.screening
+                self._said[document, document_position_of(draft.candidate)] = one.screening
         self._documents.append(
             CollectedDocument(
                 source=source,
@@ -164,7 +160,7 @@ class _Gathering:
                 documents=tuple(self._documents),
             )
         )
-        said = ((one, self._said[one.document, _place(one)]) for one in candidates)
+        said = ((one, self._said[one.document, document_position_of(one)]) for one in candidates)
         screenings = tuple(
             replace(screening, candidate_id=one.candidate_id)
             for one, screening in said

@@ -101,7 +101,11 @@ def _refitted(
     def sentences(*, about: bool) -> tuple[str, ...]:
         if about not in use:
             return ()
-        return tuple(_sentence(one.text) for one in labelled if one.is_relevant == about)
+        return tuple(
+            f"{one.text.title}. {one.text.summary}"[:_SENTENCE].strip()
+            for one in labelled
+            if one.is_relevant == about
+        )
 
     made = tuple(
         one
@@ -125,7 +129,3 @@ async def _score(
 ) -> float:
     (said,) = await screen_texts([one.text], topics, screeners, config)
     return said.score if said.topic in (topic_id, None) else 0.0
-
-
-def _sentence(text: ScreenText) -> str:
-    return f"{text.title}. {text.summary}"[:_SENTENCE].strip()

@@ -56,18 +56,20 @@ async def insert_held(held: Sequence[HeldEntry], services: Services, *, by: str)
     """Insert held entries that a person chose; ConflictError when one is not held any more."""
     feeds = [await services.store.feed(one) for one in dict.fromkeys(one.feed_id for one in held)]
     file = (await held_window(services, feeds=[feed for feed in feeds if feed is not None])).file
-    places = {_place(file, one): one.candidate_id for one in file.candidates}
+    places = {
+        (
+            file.sources[one.source].feed_id,
+            file.documents[one.document].body_sha256,
+            document_position_of(one),
+        ): one.candidate_id
+        for one in file.candidates
+    }
     ids = [places.get((one.feed_id, one.body_sha256, document_position_of(one))) for one in held]
     found = [one for one in ids if one is not None]
     if len(found) < len(held):
         message = f"{len(held) - len(found)} of {len(held)} entries are not held any more"
         raise ConflictError(message, reason="not-held", hint="open the page again and repeat")
     return await insert_selected(file, found, _confirmation(file, found, services, by), services)
-
-
-def _place(file: CandidateFile, one: WindowCandidate) -> tuple[str | None, str, int | str]:
-    position = one.dedupe_key if one.slice_offset is None else one.slice_offset
-    return file.sources[one.source].feed_id, file.documents[one.document].body_sha256, position
 
 
 def _confirmation(

@@ -10,7 +10,7 @@ from tests.support.two_phase_steps import MONDAY, answer, collect, on, shown
 from feedmill.engine.two_phase import collect_source
 from feedmill.engine.two_phase.candidate_file import (
     decode_candidates,
-    encode_candidates,
+    encode_canonical,
     unpack_body,
 )
 from feedmill.engine.two_phase.candidates import drafts_of
@@ -41,7 +41,7 @@ def test_the_window_is_half_open_and_undated_entries_are_flagged(play: Play) -> 
         assert {one.title for one in file.candidates if one.is_undated} == {"Title 5", "Title 6"}
         (report,) = file.sources
         assert (report.outcome, report.items, report.in_window, report.undated) == ("ok", 6, 2, 2)
-        assert decode_candidates(encode_candidates(file)) == file
+        assert decode_candidates(encode_canonical(file)) == file
 
     play(story)
 
@@ -199,7 +199,7 @@ def test_credentials_go_to_their_host_and_stand_nowhere_in_the_file(play: Play) 
         file = await collect(stage, url)
 
         assert stage.requests("/a")[0].header("authorization") is not None
-        assert b"secret" not in encode_candidates(file)
+        assert b"secret" not in encode_canonical(file)
 
     play(story)
 

@@ -12,7 +12,7 @@ from tests.support.sample_candidate_files import a_file, candidate, said
 from feedmill.engine.two_phase import candidate_file
 from feedmill.engine.two_phase.candidate_file import (
     decode_candidates,
-    encode_candidates,
+    encode_canonical,
     pack_body,
     read_candidates,
     select_candidates,
@@ -24,7 +24,7 @@ from feedmill.engine.two_phase.candidate_file import (
 from feedmill.errors import CandidateError
 
 FILE = a_file(candidate(1), candidate(2, title="绿色供应链 “quoted” \u0000 \\"), candidate(3))
-WRITTEN = encode_candidates(FILE)
+WRITTEN = encode_canonical(FILE)
 BODY = b"<rss>body</rss>" * 50
 
 
@@ -98,7 +98,7 @@ def test_a_file_with_a_new_digest_over_changed_words_is_another_window() -> None
     other = with_checksum(msgspec.structs.replace(FILE, prompt="other things"))
 
     assert other.digest != FILE.digest
-    assert decode_candidates(encode_candidates(other)) == other
+    assert decode_candidates(encode_canonical(other)) == other
 
 
 def test_a_file_that_is_too_large_is_refused(

@@ -54,7 +54,10 @@ class SqliteSource:
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection, self.path = connection, path
-        self._translations = {table.name: self._translation(table) for table in TABLES}
+        self._translations = {
+            table.name: Translation(table, [name for name, _ in _columns(connection, table)])
+            for table in TABLES
+        }
 
     @classmethod
     async def open(cls, path: Path) -> Self:
@@ -106,9 +109,6 @@ class SqliteSource:
         return self._connection.execute(
             f"SELECT {columns} FROM {table.old_name}{where} ORDER BY {order}", after or ()
         )
-
-    def _translation(self, table: Table) -> Translation:
-        return Translation(table, [name for name, _ in _columns(self._connection, table)])
 
     def _survey(self) -> Survey:
         counted = {table.name: _counted(self._connection, table) for table in TABLES}

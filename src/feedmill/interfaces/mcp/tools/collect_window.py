@@ -11,8 +11,8 @@ from pydantic import Field
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import iterate_feeds
+from feedmill.engine.two_phase.collect_source import WindowSource
 from feedmill.engine.two_phase.collect_window import (
-    WindowSource,
     collect_window,
     is_insert_only,
     source_from_address,
