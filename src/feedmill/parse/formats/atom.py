@@ -1,7 +1,6 @@
 """Atom 1.0 (RFC 4287) and 0.3, also where its elements stand inside RSS."""
 
 from base64 import b64decode
-from collections.abc import Callable
 from typing import Final, Literal
 
 from lxml import etree
@@ -10,14 +9,17 @@ from feedmill.model.parsed import Category, Content, Enclosure, Image, Link, Per
 from feedmill.parse.xml.elements import (
     Draft,
     ElementScope,
+    Handler,
+    field,
     inner_markup,
     inner_xhtml,
     integer,
+    many_field,
+    read_address,
+    text_field,
     text_of,
 )
 from feedmill.parse.xml.names import is_guess, name_of
-
-Handler = Callable[[Draft, etree._Element, ElementScope], None]
 
 _ATOM_03: Final = "{http://purl.org/atom/ns#}"
 _COUNT: Final = "{http://purl.org/syndication/thread/1.0}count"
@@ -54,15 +56,20 @@ def read_person(element: etree._Element, scope: ElementScope) -> Person | None:
     parts: dict[str, str] = {}
     for child in element:
         value = text_of(child)
-        field = _PERSON.get(name_of(child).partition(":")[2])
-        if field is not None and value is not None:
-            parts.setdefault(field, value)
+        part = _PERSON.get(name_of(child).partition(":")[2])
+        if part is not None and value is not None:
+            parts.setdefault(part, value)
     if not parts:
-        name = text_of(element)
-        return Person(name=name) if name else None
+        return read_name(element, scope)
     return Person(
         name=parts.get("name"), email=parts.get("email"), uri=scope.link(parts.get("uri"))
     )
+
+
+def read_name(element: etree._Element, scope: ElementScope) -> Person | None:  # noqa: ARG001
+    """A person who is named by the text of an element."""
+    name = text_of(element)
+    return None if name is None else Person(name=name)
 
 
 def read_link(element: etree._Element, scope: ElementScope) -> Link | None:
@@ -154,35 +161,6 @@ def _from_base64(text: str) -> str | None:
         return text.strip() or None
 
 
-def _text_field(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-        if field not in draft:
-            draft.put(field, read_text(element, scope))
-
-    return handle
-
-
-def _plain_field(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-        if field not in draft:
-            draft.put(field, text_of(element))
-
-    return handle
-
-
-def _person_field(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-        person = read_person(element, scope)
-        if person is not None:
-            draft.add(field, person, scope)
-
-    return handle
-
-
-def _id(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-    draft.put("id", text_of(element))
-
-
 def _entry_link(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     link = read_link(element, scope)
     if link is None:
@@ -192,8 +170,8 @@ def _entry_link(draft: Draft, element: etree._Element, scope: ElementScope) -> N
         enclosure = Enclosure(url=link.href, type=link.type, length=link.length, title=link.title)
         draft.add("enclosures", enclosure, scope)
     elif link.rel == "replies":
-        field = "comments_feed" if link.type and "xml" in link.type else "comments"
-        draft.offer(field, link.href)
+        replies = "comments_feed" if link.type and "xml" in link.type else "comments"
+        draft.offer(replies, link.href)
         draft.offer("comments_count", integer(element.get(_COUNT)))
 
 
@@ -216,12 +194,6 @@ def _category(draft: Draft, element: etree._Element, scope: ElementScope) -> Non
     if term or label:
         category = Category(term=term or label or "", scheme=element.get("scheme"), label=label)
         draft.add("categories", category, scope)
-
-
-def _content(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    content = read_content(element, scope)
-    if content is not None:
-        draft.add("contents", content, scope)
 
 
 def _source(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -254,10 +226,6 @@ def _logo(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
         draft.put("image", Image(url=url))
 
 
-def _icon(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    draft.put("icon", scope.enter(element).link(text_of(element)))
-
-
 _PERSON: Final = {
     "name": "name",
     "email": "email",
@@ -273,31 +241,31 @@ _FEED_RELATIONS: Final = {
     "current": "current_url",
 }
 _SHARED: Final[dict[str, Handler]] = {
-    "atom:id": _id,
-    "atom:title": _text_field("title"),
-    "atom:updated": _plain_field("updated"),
-    "atom:modified": _plain_field("updated"),
-    "atom:published": _plain_field("published"),
-    "atom:issued": _plain_field("published"),
-    "atom:author": _person_field("authors"),
-    "atom:contributor": _person_field("contributors"),
+    "atom:id": text_field("id"),
+    "atom:title": field("title", read_text),
+    "atom:updated": text_field("updated"),
+    "atom:modified": text_field("updated"),
+    "atom:published": text_field("published"),
+    "atom:issued": text_field("published"),
+    "atom:author": many_field("authors", read_person),
+    "atom:contributor": many_field("contributors", read_person),
     "atom:category": _category,
-    "atom:rights": _text_field("rights"),
-    "atom:copyright": _text_field("rights"),
+    "atom:rights": field("rights", read_text),
+    "atom:copyright": field("rights", read_text),
 }
 ENTRY: Final[dict[str, Handler]] = _SHARED | {
     "atom:link": _entry_link,
-    "atom:summary": _text_field("summary"),
-    "atom:content": _content,
-    "atom:created": _plain_field("created"),
+    "atom:summary": field("summary", read_text),
+    "atom:content": many_field("contents", read_content),
+    "atom:created": text_field("created"),
     "atom:source": _source,
 }
 FEED: Final[dict[str, Handler]] = _SHARED | {
     "atom:link": _feed_link,
-    "atom:subtitle": _text_field("subtitle"),
-    "atom:tagline": _text_field("subtitle"),
+    "atom:subtitle": field("subtitle", read_text),
+    "atom:tagline": field("subtitle", read_text),
     "atom:generator": _generator,
     "atom:logo": _logo,
-    "atom:icon": _icon,
+    "atom:icon": field("icon", read_address),
 }
 _SOURCE: Final[dict[str, Handler]] = _SHARED | {"atom:link": _entry_link}

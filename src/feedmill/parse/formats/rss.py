@@ -12,20 +12,25 @@ from feedmill.model.parsed import (
     Enclosure,
     Image,
     Link,
-    Person,
     Source,
     Text,
 )
 from feedmill.parse.formats import atom
-from feedmill.parse.formats.atom import Handler, read_link, read_person, read_text
+from feedmill.parse.formats.atom import read_link, read_name, read_person, read_text
 from feedmill.parse.namespaces.syndication import days_of, hours_of, put_hint
 from feedmill.parse.xml.elements import (
     Draft,
     ElementScope,
+    Handler,
     add_keywords,
+    field,
     inner_markup,
     integer,
+    many_field,
     markup_of,
+    read_address,
+    stand_in,
+    text_field,
     text_of,
 )
 from feedmill.parse.xml.names import name_of
@@ -42,25 +47,17 @@ def read_html(element: etree._Element, scope: ElementScope) -> Text | None:
     return Text(value=value, kind="html", base=scope.base, lang=scope.lang)
 
 
+def read_body(element: etree._Element, scope: ElementScope) -> Content | None:
+    """The content of an element as HTML."""
+    value = markup_of(element)
+    scope = scope.enter(element)
+    return None if value is None else Content(value=value, base=scope.base, lang=scope.lang)
+
+
 def _is_in_atom(element: etree._Element) -> bool:
     """Whether it stands in an Atom document that forgot its namespace."""
     parent = element.getparent()
     return parent is not None and parent.tag in ("entry", "feed")
-
-
-def _title(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    if "title" not in draft:
-        draft.put("title", read_html(element, scope))
-
-
-def _description(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    if "summary" not in draft:
-        draft.put("summary", read_html(element, scope))
-
-
-def _subtitle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    if "subtitle" not in draft:
-        draft.put("subtitle", read_html(element, scope))
 
 
 def _link(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -99,26 +96,6 @@ def _guid(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  
         draft["id_is_permalink"] = stated.strip().lower() != "false"
 
 
-def _plain(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-        if field not in draft:
-            draft.put(field, text_of(element))
-
-    return handle
-
-
-def _author(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    person = read_person(element, scope)
-    if person is not None:
-        draft.add("authors", person, scope)
-
-
-def _publisher(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-    name = text_of(element)
-    if name is not None:
-        draft.put("publisher", Person(name=name))
-
-
 def _category(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     term = text_of(element) or (element.get("term") or "").strip()
     if term:
@@ -140,22 +117,11 @@ def _enclosure(draft: Draft, element: etree._Element, scope: ElementScope) -> No
         draft.add("enclosures", Enclosure(url=url, type=element.get("type"), length=length), scope)
 
 
-def _comments(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    draft.put("comments", scope.enter(element).link(text_of(element)))
-
-
 def _source(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     link = scope.enter(element).link(element.get("url"))
     title = text_of(element)
     if link or title:
         draft.put("source", Source(title=Text(value=title) if title else None, link=link))
-
-
-def _body(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    value = markup_of(element)
-    if value is not None:
-        scope = scope.enter(element)
-        draft.add("contents", Content(value=value, base=scope.base, lang=scope.lang), scope)
 
 
 def _content(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -173,20 +139,6 @@ def _xhtml_body(draft: Draft, element: etree._Element, scope: ElementScope) -> N
             value=value, type="application/xhtml+xml", base=scope.base, lang=scope.lang
         )
         draft.add("contents", content, scope)
-
-
-def _summary(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    """No element of RSS: it stands in where the description is missing."""
-    draft.offer("summary", read_html(element, scope))
-
-
-def _rights(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    if "rights" not in draft:
-        draft.put("rights", read_html(element, scope))
-
-
-def _docs(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    draft.put("docs", scope.enter(element).link(text_of(element)))
 
 
 def _image(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -253,44 +205,45 @@ def _without_namespace(handlers: dict[str, Handler]) -> dict[str, Handler]:
     return {name.replace("atom:", "rss:"): handler for name, handler in handlers.items()}
 
 
+_body: Final = many_field("contents", read_body)
 _SHARED: Final[dict[str, Handler]] = {
-    "rss:title": _title,
+    "rss:title": field("title", read_html),
     "rss:link": _link,
     "rss:category": _category,
     "rss:categories": _categories,
-    "rss:pubdate": _plain("published"),
-    "rss:lastbuilddate": _plain("updated"),
-    "rss:copyright": _rights,
-    "rss:author": _author,
+    "rss:pubdate": text_field("published"),
+    "rss:lastbuilddate": text_field("updated"),
+    "rss:copyright": field("rights", read_html),
+    "rss:author": many_field("authors", read_person),
 }
 ENTRY: Final[dict[str, Handler]] = (
     _without_namespace(atom.ENTRY)
     | _SHARED
     | {
-        "rss:description": _description,
+        "rss:description": field("summary", read_html),
         "rss:guid": _guid,
         "rss:enclosure": _enclosure,
-        "rss:comments": _comments,
+        "rss:comments": field("comments", read_address),
         "rss:source": _source,
         "rss:body": _body,
-        "rss:summary": _summary,
+        "rss:summary": stand_in("summary", read_html),  # no element of RSS
         "rss:image": _entry_image,
         "xhtml:body": _xhtml_body,
         "rss:fullitem": _body,
         "rss:content": _content,
-        "rss:expirationdate": _plain("expired"),
+        "rss:expirationdate": text_field("expired"),
     }
 )
 FEED: Final[dict[str, Handler]] = (
     _without_namespace(atom.FEED)
     | _SHARED
     | {
-        "rss:description": _subtitle,
-        "rss:language": _plain("language"),
-        "rss:managingeditor": _author,
-        "rss:webmaster": _publisher,
-        "rss:generator": _plain("generator"),
-        "rss:docs": _docs,
+        "rss:description": field("subtitle", read_html),
+        "rss:language": text_field("language"),
+        "rss:managingeditor": many_field("authors", read_person),
+        "rss:webmaster": field("publisher", read_name),
+        "rss:generator": text_field("generator"),
+        "rss:docs": field("docs", read_address),
         "rss:image": _image,
         "rss:cloud": _cloud,
         "rss:ttl": _ttl,

@@ -5,18 +5,20 @@ from typing import Final
 
 from lxml import etree
 
-from feedmill.model.parsed import Content, InReplyTo, Link
-from feedmill.parse.formats.atom import Handler
-from feedmill.parse.xml.elements import Draft, ElementScope, integer, markup_of, text_of
+from feedmill.model.parsed import InReplyTo, Link
+from feedmill.parse.formats.rss import read_body
+from feedmill.parse.xml.elements import (
+    Draft,
+    ElementScope,
+    Handler,
+    field,
+    integer,
+    many_field,
+    read_address,
+    text_of,
+)
 
 _RESOURCE: Final = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}resource"
-
-
-def _encoded(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    value = markup_of(element)
-    if value is not None:
-        scope = scope.enter(element)
-        draft.add("contents", Content(value=value, base=scope.base, lang=scope.lang), scope)
 
 
 def _original_link(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -39,10 +41,6 @@ def _comment_count(draft: Draft, element: etree._Element, scope: ElementScope) -
     draft.put("comments_count", integer(text_of(element)))
 
 
-def _comment_feed(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    draft.put("comments_feed", scope.enter(element).link(text_of(element)))
-
-
 def _in_reply_to(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     scope = scope.enter(element)
     reply = InReplyTo(
@@ -55,13 +53,13 @@ def _in_reply_to(draft: Draft, element: etree._Element, scope: ElementScope) -> 
 
 
 ENTRY: Final[dict[str, Handler]] = {
-    "content:encoded": _encoded,
+    "content:encoded": many_field("contents", read_body),
     "feedburner:origlink": _original_link,
     "cc:license": _license,
     "slash:comments": _comment_count,
     "thr:total": _comment_count,
     "thr:in-reply-to": _in_reply_to,
-    "wfw:commentrss": _comment_feed,
+    "wfw:commentrss": field("comments_feed", read_address),
 }
 FEED: Final[dict[str, Handler]] = {
     "admin:generatoragent": _generator_agent,

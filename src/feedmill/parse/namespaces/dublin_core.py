@@ -5,76 +5,53 @@ from typing import Final
 
 from lxml import etree
 
-from feedmill.model.parsed import Category, Person
-from feedmill.parse.formats.atom import Handler
+from feedmill.model.parsed import Category
+from feedmill.parse.formats.atom import read_name
 from feedmill.parse.formats.rss import read_html
-from feedmill.parse.xml.elements import Draft, ElementScope, text_of
+from feedmill.parse.xml.elements import ElementScope, Handler, many_field, stand_in, text_of
 
 
-def _stand_in(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-        draft.offer(field, text_of(element))
-
-    return handle
+def _read_text(element: etree._Element, scope: ElementScope) -> str | None:  # noqa: ARG001
+    return text_of(element)
 
 
-def _text_stand_in(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-        draft.offer(field, read_html(element, scope))
-
-    return handle
-
-
-def _person(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-        name = text_of(element)
-        if name is not None:
-            draft.add(field, Person(name=name), scope)
-
-    return handle
-
-
-def _publisher(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-    name = text_of(element)
-    if name is not None:
-        draft.offer("publisher", Person(name=name))
-
-
-def _subject(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
+def _read_subject(element: etree._Element, scope: ElementScope) -> Category | None:  # noqa: ARG001
     term = text_of(element)
-    if term is not None:
-        draft.add("categories", Category(term=term), scope)
+    return None if term is None else Category(term=term)
 
 
 _SHARED: Final[dict[str, Handler]] = {
-    "dc:title": _text_stand_in("title"),
-    "dc:creator": _person("authors"),
-    "dc:author": _person("authors"),
-    "dc:contributor": _person("contributors"),
-    "dc:publisher": _publisher,
-    "dc:subject": _subject,
-    "dc:rights": _text_stand_in("rights"),
-    "dc:date": _stand_in("published"),
-    "dcterms:issued": _stand_in("published"),
-    "dcterms:modified": _stand_in("updated"),
+    "dc:title": stand_in("title", read_html),
+    "dc:creator": many_field("authors", read_name),
+    "dc:author": many_field("authors", read_name),
+    "dc:contributor": many_field("contributors", read_name),
+    "dc:publisher": stand_in("publisher", read_name),
+    "dc:subject": many_field("categories", _read_subject),
+    "dc:rights": stand_in("rights", read_html),
+    "dc:date": stand_in("published", _read_text),
+    "dcterms:issued": stand_in("published", _read_text),
+    "dcterms:modified": stand_in("updated", _read_text),
 }
 _OF_ENTRY: Final[dict[str, Handler]] = _SHARED | {
-    "dc:description": _text_stand_in("summary"),
-    "dc:identifier": _stand_in("id"),
-    "dc:language": _stand_in("lang"),
+    "dc:description": stand_in("summary", read_html),
+    "dc:identifier": stand_in("id", _read_text),
+    "dc:language": stand_in("lang", _read_text),
 }
 _OF_FEED: Final[dict[str, Handler]] = _SHARED | {
-    "dc:description": _text_stand_in("subtitle"),
-    "dc:language": _stand_in("language"),
+    "dc:description": stand_in("subtitle", read_html),
+    "dc:language": stand_in("language", _read_text),
 }
 # The terms repeat the fifteen elements under their own namespace and refine some of them.
 ENTRY: Final[dict[str, Handler]] = (
     {name.replace("dc:", "dcterms:"): handler for name, handler in _OF_ENTRY.items()}
     | _OF_ENTRY
-    | {"dcterms:abstract": _text_stand_in("summary"), "dcterms:created": _stand_in("created")}
+    | {
+        "dcterms:abstract": stand_in("summary", read_html),
+        "dcterms:created": stand_in("created", _read_text),
+    }
 )
 FEED: Final[dict[str, Handler]] = (
     {name.replace("dc:", "dcterms:"): handler for name, handler in _OF_FEED.items()}
     | _OF_FEED
-    | {"dcterms:abstract": _text_stand_in("subtitle")}
+    | {"dcterms:abstract": stand_in("subtitle", read_html)}
 )

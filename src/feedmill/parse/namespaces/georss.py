@@ -7,8 +7,7 @@ from lxml import etree
 from msgspec.structs import replace
 
 from feedmill.model.parsed import Geo
-from feedmill.parse.formats.atom import Handler
-from feedmill.parse.xml.elements import Draft, ElementScope, decimal, text_of
+from feedmill.parse.xml.elements import Draft, ElementScope, Handler, decimal, text_of
 from feedmill.parse.xml.names import name_of
 
 

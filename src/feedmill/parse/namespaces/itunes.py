@@ -6,13 +6,15 @@ from typing import Final
 from lxml import etree
 
 from feedmill.model.parsed import Category, Image, Person
-from feedmill.parse.formats.atom import Handler, read_person
+from feedmill.parse.formats.atom import read_person
 from feedmill.parse.formats.rss import read_html
 from feedmill.parse.xml.elements import (
     Draft,
     ElementScope,
+    Handler,
     add_keywords,
     flag,
+    inner_field,
     integer,
     seconds,
     split_keywords,
@@ -63,27 +65,8 @@ def _old_image(handle: Handler) -> Handler:
     return handle_link
 
 
-def _duration(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-    draft.put_in("itunes", "duration", seconds(text_of(element)))
-
-
-def _explicit(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-    draft.put_in("itunes", "explicit", flag(text_of(element)))
-
-
-def _block(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-    draft.put_in("itunes", "block", flag(text_of(element)) or False)
-
-
-def _complete(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-    draft.put_in("itunes", "complete", flag(text_of(element)))
-
-
-def _number(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-        draft.put_in("itunes", field, integer(text_of(element)))
-
-    return handle
+def _is_set(text: str | None) -> bool:
+    return flag(text) or False
 
 
 def _keywords(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -122,22 +105,22 @@ _SCHEME: Final = "http://www.itunes.com/"
 _SHARED: Final[dict[str, Handler]] = {
     "itunes:title": _text("title", "title"),
     "itunes:author": _author,
-    "itunes:explicit": _explicit,
-    "itunes:block": _block,
+    "itunes:explicit": inner_field("itunes", "explicit", flag),
+    "itunes:block": inner_field("itunes", "block", _is_set),
     "itunes:keywords": _keywords,
     "itunes:category": _category,
     "googleplay:author": _author,
-    "googleplay:explicit": _explicit,
-    "googleplay:block": _block,
+    "googleplay:explicit": inner_field("itunes", "explicit", flag),
+    "googleplay:block": inner_field("itunes", "block", _is_set),
 }
 ENTRY: Final[dict[str, Handler]] = _SHARED | {
     "itunes:subtitle": _text("subtitle"),
     "itunes:summary": _text("summary", "summary"),
     "itunes:image": _entry_image,
     "itunes:link": _old_image(_entry_image),
-    "itunes:duration": _duration,
-    "itunes:episode": _number("episode"),
-    "itunes:season": _number("season"),
+    "itunes:duration": inner_field("itunes", "duration", seconds),
+    "itunes:episode": inner_field("itunes", "episode", integer),
+    "itunes:season": inner_field("itunes", "season", integer),
     "itunes:episodetype": _text("episode_type"),
     "googleplay:description": _text("summary", "summary"),
     "googleplay:image": _entry_image,
@@ -148,7 +131,7 @@ FEED: Final[dict[str, Handler]] = _SHARED | {
     "itunes:image": _feed_image,
     "itunes:link": _old_image(_feed_image),
     "itunes:type": _text("type"),
-    "itunes:complete": _complete,
+    "itunes:complete": inner_field("itunes", "complete", flag),
     "itunes:owner": _owner,
     "itunes:new-feed-url": _new_feed_url,
     "googleplay:description": _text("summary", "subtitle"),

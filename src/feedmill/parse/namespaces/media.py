@@ -7,10 +7,10 @@ from lxml import etree
 from msgspec.structs import replace
 
 from feedmill.model.parsed import Category, MediaContent, MediaThumbnail, Text
-from feedmill.parse.formats.atom import Handler
 from feedmill.parse.xml.elements import (
     Draft,
     ElementScope,
+    Handler,
     add_keywords,
     integer,
     markup_of,

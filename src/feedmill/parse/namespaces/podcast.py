@@ -7,8 +7,16 @@ from typing import Final
 from lxml import etree
 
 from feedmill.model.parsed import Enclosure, PodcastPerson, PodcastTranscript
-from feedmill.parse.formats.atom import Handler
-from feedmill.parse.xml.elements import Draft, ElementScope, decimal, flag, integer, text_of
+from feedmill.parse.xml.elements import (
+    Draft,
+    ElementScope,
+    Handler,
+    decimal,
+    flag,
+    inner_field,
+    integer,
+    text_of,
+)
 from feedmill.parse.xml.names import name_of
 
 _MAX_CHILDREN: Final = 100  # of one alternateEnclosure
@@ -21,17 +29,6 @@ def _append(draft: Draft, field: str, value: object, scope: ElementScope) -> Non
         facts[field] = (*values, value)
     else:
         scope.notes.add("values-capped")
-
-
-def _text(field: str) -> Handler:
-    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-        draft.put_in("podcast", field, text_of(element))
-
-    return handle
-
-
-def _locked(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-    draft.put_in("podcast", "locked", flag(text_of(element)))
 
 
 def _chapters(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
@@ -107,14 +104,14 @@ _SHARED: Final[dict[str, Handler]] = {
     "podcast:funding": _funding,
 }
 ENTRY: Final[dict[str, Handler]] = _SHARED | {
-    "podcast:season": _text("season"),
-    "podcast:episode": _text("episode"),
+    "podcast:season": inner_field("podcast", "season"),
+    "podcast:episode": inner_field("podcast", "episode"),
     "podcast:chapters": _chapters,
     "podcast:soundbite": _soundbite,
     "podcast:alternateenclosure": _alternate_enclosure,
 }
 FEED: Final[dict[str, Handler]] = _SHARED | {
-    "podcast:guid": _text("guid"),
-    "podcast:medium": _text("medium"),
-    "podcast:locked": _locked,
+    "podcast:guid": inner_field("podcast", "guid"),
+    "podcast:medium": inner_field("podcast", "medium"),
+    "podcast:locked": inner_field("podcast", "locked", flag),
 }

@@ -8,8 +8,8 @@ from lxml import etree
 from msgspec.structs import replace
 
 from feedmill.model.parsed import PublisherHints, Tombstone
-from feedmill.parse.formats.atom import Handler, read_person
-from feedmill.parse.xml.elements import Draft, ElementScope, integer, text_of
+from feedmill.parse.formats.atom import read_person
+from feedmill.parse.xml.elements import Draft, ElementScope, Handler, field, integer, text_of
 from feedmill.parse.xml.names import name_of
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -51,14 +51,6 @@ def _update_base(draft: Draft, element: etree._Element, scope: ElementScope) -> 
     put_hint(draft, update_base=text_of(element))
 
 
-def _complete(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-    draft.put("complete", True)  # noqa: FBT003
-
-
-def _archive(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
-    draft.put("archive", True)  # noqa: FBT003
-
-
 def _deleted(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     ref = (element.get("ref") or "").strip()
     if not ref:
@@ -78,7 +70,7 @@ FEED: Final[dict[str, Handler]] = {
     "sy:updateperiod": _period,
     "sy:updatefrequency": _frequency,
     "sy:updatebase": _update_base,
-    "fh:complete": _complete,
-    "fh:archive": _archive,
+    "fh:complete": field("complete", lambda *_: True),
+    "fh:archive": field("archive", lambda *_: True),
     "at:deleted-entry": _deleted,
 }

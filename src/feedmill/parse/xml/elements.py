@@ -1,6 +1,7 @@
 """Reads one element: text, markup, numbers, and the inherited xml:base and xml:lang."""
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from lxml import etree
@@ -129,6 +130,66 @@ class Draft(dict[str, Any]):
     def settled(self) -> dict[str, Any]:
         """The fields with every stand-in that was needed."""
         return {**self.other, **self} if self.other else self
+
+
+Handler = Callable[[Draft, etree._Element, ElementScope], None]
+Reader = Callable[[etree._Element, ElementScope], Any]
+
+
+def field(name: str, read: Reader) -> Handler:
+    """Reads an element into a field; the first value stays."""
+
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
+        if name not in draft:
+            draft.put(name, read(element, scope))
+
+    return handle
+
+
+def text_field(name: str) -> Handler:
+    """Reads the text of an element into a field; the first value stays."""
+
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
+        if name not in draft:
+            draft.put(name, text_of(element))
+
+    return handle
+
+
+def many_field(name: str, read: Reader) -> Handler:
+    """Reads an element into a field of many values."""
+
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
+        value = read(element, scope)
+        if value is not None:
+            draft.add(name, value, scope)
+
+    return handle
+
+
+def stand_in(name: str, read: Reader) -> Handler:
+    """Reads an element into a stand-in, used only if the field itself stays empty."""
+
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
+        draft.offer(name, read(element, scope))
+
+    return handle
+
+
+def inner_field(
+    part: str, name: str, convert: Callable[[str | None], Any] = lambda text: text
+) -> Handler:
+    """Converts the text of an element into a fact of an inner value, such as itunes."""
+
+    def handle(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  # noqa: ARG001
+        draft.put_in(part, name, convert(text_of(element)))
+
+    return handle
+
+
+def read_address(element: etree._Element, scope: ElementScope) -> str | None:
+    """The text of an element as an address."""
+    return scope.enter(element).link(text_of(element))
 
 
 def unescape_address(address: str) -> str:

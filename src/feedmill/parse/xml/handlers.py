@@ -22,7 +22,7 @@ from feedmill.model.parsed import (
     Text,
 )
 from feedmill.parse.formats import atom, rss
-from feedmill.parse.formats.atom import Handler, best_alternate
+from feedmill.parse.formats.atom import best_alternate
 from feedmill.parse.namespaces import (
     content,
     dublin_core,
@@ -32,7 +32,7 @@ from feedmill.parse.namespaces import (
     podcast,
     syndication,
 )
-from feedmill.parse.xml.elements import Draft, ElementScope, text_of
+from feedmill.parse.xml.elements import Draft, ElementScope, Handler, text_of
 from feedmill.parse.xml.names import is_rss_namespace, is_settled, name_of
 
 _ENTRY: Final[dict[str, Handler]] = {
