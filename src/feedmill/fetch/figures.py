@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import astuple, replace
 
 from feedmill.model.feed import FetchRecord
+from feedmill.model.fetch import HOST_FAILURES, REFUSED_URLS
 from feedmill.model.running.figures import Fault, Figures, PayloadClass, Totals
 from feedmill.model.schedule import ScheduleState
 
@@ -25,22 +26,9 @@ _MOST_BUCKETS: Final = 80  # 2 ** 20 ms, about 17 minutes
 _SECOND: Final = timedelta(seconds=1)
 SUCCESSFUL_OUTCOMES: Final = frozenset({"fresh", "unchanged", "same-body", "pushed"})
 
-# The server, or the way to it: another feed of this host would have failed alike.
-_HOST: Final = frozenset(
-    {
-        "timeout-connect", "timeout", "too-slow", "dns-failure", "unresolved", "bad-address",
-        "connection-failed", "tls-failure", "protocol-error", "rate-limited", "unavailable",
-        "server-error",
-    }
-)  # fmt: skip
+_HOST: Final = HOST_FAILURES | {"bad-address", "rate-limited"}
 # Our settings: an address that the guard refuses, or a limit that the operator can raise.
-_OURS: Final = frozenset(
-    {
-        "malformed-url", "unsafe-character", "too-long", "scheme", "empty-host", "bad-host",
-        "non-canonical-ipv4", "dotless-name", "local-name", "bad-port", "private-address", "host-not-listed", "content-type",
-        "too-large", "headers-too-large",
-    }
-)  # fmt: skip
+_OURS: Final = REFUSED_URLS | {"host-not-listed", "content-type", "too-large", "headers-too-large"}
 # The server understood who asked, and says that the request was wrong (RFC 9110 15.5).
 _BAD_REQUEST: Final = frozenset({400, 405, 406, 411, 412, 413, 414, 415, 416, 417, 421, 422, 431})
 

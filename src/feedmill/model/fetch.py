@@ -5,7 +5,7 @@ goes back byte for byte as it came.
 """
 # Tested in tests/unit/fetch/test_judge.py
 
-from typing import Literal
+from typing import Final, Literal
 
 from feedmill.model.base import Value
 from feedmill.model.parsed import Link
@@ -67,6 +67,21 @@ FailureReason = Literal[
     "not-a-feed",
     "content-type",  # none of those that are allowed
 ]
+
+# The server, or the way to it: another feed of this host would have failed alike.
+HOST_FAILURES: Final = frozenset(
+    {
+        "timeout-connect", "timeout", "too-slow", "dns-failure", "unresolved", "connection-failed",
+        "tls-failure", "protocol-error", "unavailable", "server-error",
+    }
+)  # fmt: skip
+# An address that the guard refuses before anything is sent.
+REFUSED_URLS: Final = frozenset(
+    {
+        "malformed-url", "unsafe-character", "too-long", "scheme", "empty-host", "bad-host",
+        "non-canonical-ipv4", "dotless-name", "local-name", "bad-port", "private-address",
+    }
+)  # fmt: skip
 
 
 class RawDocument(Value):

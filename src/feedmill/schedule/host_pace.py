@@ -15,24 +15,11 @@ from msgspec.structs import replace
 from feedmill.config import HostConfig
 from feedmill.errors import ConfigError
 from feedmill.model.feed import HostPace, HostState
+from feedmill.model.fetch import HOST_FAILURES
 from feedmill.model.schedule import Outcome
 
 # What says something about the host rather than about the one feed behind a URL.
-HOST_FAILURES: Final = frozenset(
-    {
-        "timeout-connect",
-        "timeout",
-        "too-slow",
-        "dns-failure",
-        "connection-failed",
-        "tls-failure",
-        "protocol-error",
-        "server-error",
-        "unavailable",
-        "bot-wall",
-        "unresolved",
-    }
-)
+_OF_HOST: Final = HOST_FAILURES | {"bot-wall"}
 _CALMING: Final = 0.25  # of the slow-down, given back by every good fetch
 _MAX_LIMITED_URLS: Final = 64
 MAX_LANES: Final = 64  # of one host
@@ -85,7 +72,7 @@ def pace_after(
         return _after_rate_limit(pace, outcome, ended_at, config)
     if outcome.reason == "unavailable" and outcome.retry_after_sec is not None:
         return _after_unavailable(pace, url, outcome, ended_at, config)
-    if outcome.reason in HOST_FAILURES:
+    if outcome.reason in _OF_HOST:
         return _after_failure(pace, outcome.reason, ended_at, config)
     return replace(pace, next_ok_at=_after_gap(pace, ended_at), failures=0, failing_with=None)
 

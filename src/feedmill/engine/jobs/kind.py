@@ -15,6 +15,7 @@ from feedmill.fetch.plan import limits_of
 from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.feed import FeedOverrides, Lane
 from feedmill.model.fetch import (
+    REFUSED_URLS,
     FailureReason,
     FetchPlan,
     Headers,
@@ -35,8 +36,7 @@ FINAL_REASONS: Final[frozenset[FailureReason | RefusalReason | str]] = frozenset
     {
         *("gone", "not-found", "auth-required", "forbidden", "bot-wall", "legally-unavailable"),
         *("client-error", "too-large", "unsupported-encoding", "empty-body", "no-content"),
-        *("malformed-url", "unsafe-character", "too-long", "scheme", "empty-host", "bad-host"),
-        *("non-canonical-ipv4", "dotless-name", "local-name", "bad-port", "private-address"),
+        *REFUSED_URLS,
         *("redirect-loop", "too-many-redirects", "downgrade", "bad-location", "no-location"),
         *("redirect-not-followed", "headers-too-large"),
     }

@@ -6,12 +6,12 @@ from typing import Final
 from feedmill.errors import NoFeedError
 from feedmill.fetch.guard import printable_url
 from feedmill.model.canonical import Found, NotCanonical
-from feedmill.schedule.host_pace import HOST_FAILURES
+from feedmill.model.fetch import HOST_FAILURES
 
 AS_IS: Final = "to add it unchecked, and let polling try again: --as-is (over the API: as_is)"
 
 # The server's failure rather than the address's: tomorrow it may be a feed again.
-_TRANSIENT: Final = HOST_FAILURES | {"rate-limited", "forbidden", "truncated"}
+_TRANSIENT: Final = HOST_FAILURES | {"bot-wall", "rate-limited", "forbidden", "truncated"}
 _LATER: Final = f"try again later, or {AS_IS.removeprefix('to ')}"
 _LOGIN: Final = "give --username, and the password when asked (over the API: username, password)"
 _AGENT: Final = "try another --user-agent (over the API: user_agent), or try again later"
