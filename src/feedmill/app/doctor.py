@@ -27,14 +27,7 @@ from feedmill.app.services import (
 )
 from feedmill.app.store_moves import missing_migrations
 from feedmill.config import Config
-from feedmill.engine.maintain.raw_owner import (
-    OWNER_HINT,
-    check_raw_owner,
-    describe_owner,
-    describe_unindexed,
-    grace_ends,
-    unindexed_segments,
-)
+from feedmill.engine.maintain import raw_owner
 from feedmill.engine.maintain.search_index import missing_from_index
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.store import Store
@@ -151,7 +144,7 @@ async def _examine_raw_owner(config: Config) -> list[dict[str, Any]]:
     if config.store.url is None and not (home / DATABASE_NAME).exists():
         if config.blobs.url is not None or not any((home / RAW_FOLDER).glob("*.seg")):
             return []
-        detail = f"{home / RAW_FOLDER} holds segments, but {home / DATABASE_NAME} is not there. {OWNER_HINT}"
+        detail = f"{home / RAW_FOLDER} holds segments, but {home / DATABASE_NAME} is not there. {raw_owner.OWNER_HINT}"
         return [{"name": "raw index", "ok": False, "detail": detail}]
     try:
         async with _opened_store(config) as store:
@@ -252,12 +245,12 @@ async def _opened_store(config: Config) -> AsyncIterator[Store]:
 
 
 async def _raw_problem(config: Config, store: RawIndex, blobs: Blobs, now: datetime) -> str:
-    owner = await check_raw_owner(store, blobs)
+    owner = await raw_owner.check_raw_owner(store, blobs)
     if not owner.is_ours:
-        return describe_owner(owner)
-    before = grace_ends(now, config.store.segment_grace_sec)
-    lost = await unindexed_segments(store, blobs, before=before)
-    return describe_unindexed(lost) if lost else ""
+        return raw_owner.describe_owner(owner)
+    before = raw_owner.grace_ends(now, config.store.segment_grace_sec)
+    lost = await raw_owner.unindexed_segments(store, blobs, before=before)
+    return raw_owner.describe_unindexed(lost) if lost else ""
 
 
 def _raw_probe(services: Services) -> ReadinessCheck:

@@ -20,15 +20,7 @@ from feedmill.config import Config
 from feedmill.engine.ports.two_phase import Screener
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.errors import ConfigError, MissingExtraError, ScreenerError
-from feedmill.model.screening import (
-    EvaluationSet,
-    Judgement,
-    LiveScreenMethod,
-    Method,
-    Screening,
-    ScreenText,
-    TopicSet,
-)
+from feedmill.model import screening
 from feedmill.observe import log
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics
 
@@ -38,7 +30,7 @@ if TYPE_CHECKING:
 MODELS_FOLDER: Final = "models"
 SCREENING_CACHE_NAME: Final = "screening.db"
 ScreenMethod = Literal["lexical", "embedding", "hybrid", "llm", "agent"]
-SCREEN_METHODS: Final[dict[ScreenMethod, tuple[Method, ...]]] = {
+SCREEN_METHODS: Final[dict[ScreenMethod, tuple[screening.Method, ...]]] = {
     "lexical": ("lexical",),
     "embedding": ("embedding",),
     "hybrid": ("lexical", "embedding"),
@@ -52,12 +44,15 @@ class LiveScreener:
 
     def __init__(self, config: Config, stack: AsyncExitStack) -> None:
         self._config, self._stack = config, stack
-        self._opened: dict[LiveScreenMethod, OpenScreeners] = {}
+        self._opened: dict[screening.LiveScreenMethod, OpenScreeners] = {}
         self._making = asyncio.Lock()
 
     async def __call__(
-        self, texts: Sequence[ScreenText], topics: TopicSet, method: LiveScreenMethod
-    ) -> tuple[Screening, ...]:
+        self,
+        texts: Sequence[screening.ScreenText],
+        topics: screening.TopicSet,
+        method: screening.LiveScreenMethod,
+    ) -> tuple[screening.Screening, ...]:
         """Screen these texts; a missing part makes the result degraded."""
         async with self._making:
             if method not in self._opened:
@@ -75,13 +70,13 @@ class OpenScreeners(NamedTuple):
     """The available screeners, the requested methods, and warnings about missing ones."""
 
     screeners: tuple[Screener, ...]
-    asked: tuple[Method, ...]
+    asked: tuple[screening.Method, ...]
     warnings: tuple[str, ...]
 
 
 @asynccontextmanager
 async def open_screeners(
-    config: Config, method: ScreenMethod = "hybrid", judgements: Sequence[Judgement] = ()
+    config: Config, method: ScreenMethod = "hybrid", judgements: Sequence[screening.Judgement] = ()
 ) -> AsyncIterator[OpenScreeners]:
     """Open the screeners of a method; without the embedding model hybrid and llm are degraded."""
     asked = SCREEN_METHODS[method]
@@ -111,12 +106,12 @@ async def open_screeners(
         yield OpenScreeners(tuple(screeners), asked, tuple(warnings))
 
 
-def default_topics() -> TopicSet:
+def default_topics() -> screening.TopicSet:
     """The bundled topics of seed 001."""
     return bundled_data.default_topics()
 
 
-def load_topics(path: Path | None, names: Sequence[str]) -> TopicSet:
+def load_topics(path: Path | None, names: Sequence[str]) -> screening.TopicSet:
     """The topics with these names: the bundled ones, extended by those of a file."""
     topics = default_topics()
     if path is not None:
@@ -129,7 +124,7 @@ def background() -> tuple[str, ...]:
     return bundled_data.bundled_background()
 
 
-def evaluation_set(name: EvaluationSet = "sustainability") -> str:
+def evaluation_set(name: screening.EvaluationSet = "sustainability") -> str:
     """A bundled evaluation set, as JSON lines."""
     return bundled_data.evaluation_set(name)
 

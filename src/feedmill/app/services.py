@@ -18,14 +18,7 @@ from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.blobs.media_files import DiskMedia
 from feedmill.adapters.bus.address import BusAddress, check_bus_files, parse_bus_address
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.sinks.ndjson import (
-    ENTRY_FILES,
-    EVENT_FILES,
-    NdjsonSink,
-    StdoutSink,
-    has_former_files,
-    move_former_files,
-)
+from feedmill.adapters.sinks import ndjson
 from feedmill.adapters.sinks.raw_copies import RawCopySink
 from feedmill.adapters.store import open as opening
 from feedmill.adapters.store.secret_keys import use_keys_of_environment
@@ -149,8 +142,8 @@ async def _render_topic(url: str, services: Services) -> TopicContent | None:
 async def _tell_if_rewound(store: Store, home: Path, now: datetime) -> None:
     """Compare the log with what this home folder has told before anything is written or read (D37)."""
     out = home / OUT_FOLDER
-    kind = "entries" if await asyncio.to_thread(has_former_files, out) else "events"
-    files = NdjsonSink(out, kind=kind)
+    kind = "entries" if await asyncio.to_thread(ndjson.has_former_files, out) else "events"
+    files = ndjson.NdjsonSink(out, kind=kind)
     for delivered in (opening.delivered_position(home), await files.newest()):
         if await tell_if_rewound(store, delivered, now):
             log.logger("log").warning(
@@ -247,16 +240,16 @@ def announce_settings(config: Config) -> None:
 async def file_sinks(services: Services) -> tuple[Sink, ...]:
     """The file sinks of 002 §9.3: events, whole entries, and raw documents when configured."""
     folder = Path(services.config.store.home) / OUT_FOLDER
-    if await asyncio.to_thread(has_former_files, folder):
+    if await asyncio.to_thread(ndjson.has_former_files, folder):
         # Entries begin where events stand, so that an update delivers nothing again. In this order, so that a crash
         # in between does the same once more.
-        reached = await services.store.cursor(EVENT_FILES)
-        await services.store.set_cursor(ENTRY_FILES, reached)
-        await asyncio.to_thread(move_former_files, folder)
-    events = NdjsonSink(folder, _line_of(services.config))
-    entries = NdjsonSink(
+        reached = await services.store.cursor(ndjson.EVENT_FILES)
+        await services.store.set_cursor(ndjson.ENTRY_FILES, reached)
+        await asyncio.to_thread(ndjson.move_former_files, folder)
+    events = ndjson.NdjsonSink(folder, _line_of(services.config))
+    entries = ndjson.NdjsonSink(
         folder,
-        name=ENTRY_FILES,
+        name=ndjson.ENTRY_FILES,
         kind="entries",
         load=partial(entry_lines, store=services.store),
         batch_events=ENTRIES_AT_ONCE,
@@ -276,7 +269,7 @@ async def file_sinks(services: Services) -> tuple[Sink, ...]:
 
 def stdout_sink(config: Config | None = None) -> Sink:
     """The sink that writes events to standard output in the configured format."""
-    return StdoutSink(line=_line_of(config or Config()))
+    return ndjson.StdoutSink(line=_line_of(config or Config()))
 
 
 def make_bus(config: Config) -> Bus:

@@ -17,39 +17,7 @@ from feedmill.client.transport import Parameters, Transport
 from feedmill.model.base import Value
 from feedmill.model.page import Duplicates, EntryOrder
 from feedmill.model.running.figures import Granularity, TopBy
-from feedmill.publish.figure_shapes import (
-    FeedFigures,
-    HostPage,
-    HostShape,
-    ServiceLevels,
-    SimulationShape,
-    Stats,
-    StatusShape,
-    TopFeeds,
-)
-from feedmill.publish.shapes import (
-    AddedFeed,
-    CanonicalShape,
-    ClusterDetail,
-    ClusterPage,
-    ClusterShape,
-    DiscoveredShape,
-    EntryPage,
-    EntryShape,
-    EventPage,
-    EventShape,
-    FeedChange,
-    FeedDetail,
-    FeedPage,
-    FeedShape,
-    FeedWish,
-    FetchShape,
-    FullTextShape,
-    HealthShape,
-    Refetch,
-    RevisionPage,
-    RevisionShape,
-)
+from feedmill.publish import figure_shapes, shapes
 
 T = TypeVar("T")
 
@@ -100,13 +68,13 @@ class Client:
 
     # feeds
 
-    def feeds(self, *, tag: str | None = None) -> AsyncIterator[FeedShape]:
+    def feeds(self, *, tag: str | None = None) -> AsyncIterator[shapes.FeedShape]:
         """Every subscription, in the order in which they were added."""
-        return self._items(FeedPage, "/feeds", {"tag": tag})
+        return self._items(shapes.FeedPage, "/feeds", {"tag": tag})
 
-    async def feed(self, feed_id: str) -> FeedDetail:
+    async def feed(self, feed_id: str) -> shapes.FeedDetail:
         """One feed with every address that it was met at."""
-        return await self._get(FeedDetail, f"/feeds/{_segment(feed_id)}")
+        return await self._get(shapes.FeedDetail, f"/feeds/{_segment(feed_id)}")
 
     async def add(
         self,
@@ -116,29 +84,31 @@ class Client:
         tags: Sequence[str] = (),
         as_is: bool = False,
         choose: int | None = None,
-    ) -> AddedFeed:
+    ) -> shapes.AddedFeed:
         """Subscribe to an address; `created` is false when the feed was here already.
 
         An address that leads to several feeds is a RefusedError whose `document.choices` lists
         them; ask again with the address of one, or with its number as `choose`.
         """
-        wish = FeedWish(url=url, title=title, tags=tuple(tags), as_is=as_is, choose=choose)
+        wish = shapes.FeedWish(url=url, title=title, tags=tuple(tags), as_is=as_is, choose=choose)
         return await self._transport.ask(
-            "POST", "/feeds", AddedFeed, body=wish, silence_sec=self._patience
+            "POST", "/feeds", shapes.AddedFeed, body=wish, silence_sec=self._patience
         )
 
-    async def change(self, feed_id: str, change: FeedChange) -> FeedDetail:
+    async def change(self, feed_id: str, change: shapes.FeedChange) -> shapes.FeedDetail:
         """The feed as it is after the change."""
         path = f"/feeds/{_segment(feed_id)}"
-        return await self._transport.ask("PATCH", path, FeedDetail, body=change)
+        return await self._transport.ask("PATCH", path, shapes.FeedDetail, body=change)
 
     async def remove(self, feed_id: str) -> None:
         """Give up a subscription; its entries go with it."""
         await self._transport.octets("DELETE", f"/feeds/{_segment(feed_id)}")
 
-    async def refetch(self, feed_id: str) -> Refetch:
+    async def refetch(self, feed_id: str) -> shapes.Refetch:
         """Let a feed be polled as soon as its host's pace allows."""
-        return await self._transport.ask("POST", f"/feeds/{_segment(feed_id)}/refetch", Refetch)
+        return await self._transport.ask(
+            "POST", f"/feeds/{_segment(feed_id)}/refetch", shapes.Refetch
+        )
 
     async def feed_stats(
         self,
@@ -147,10 +117,12 @@ class Client:
         since: datetime | None = None,
         until: datetime | None = None,
         granularity: Granularity = "day",
-    ) -> FeedFigures:
+    ) -> figure_shapes.FeedFigures:
         """The figures of one feed by the hour or day."""
         asked: Parameters = {"since": since, "until": until, "granularity": granularity}
-        return await self._get(FeedFigures, f"/feeds/{_segment(feed_id)}/stats", asked)
+        return await self._get(
+            figure_shapes.FeedFigures, f"/feeds/{_segment(feed_id)}/stats", asked
+        )
 
     async def stats(
         self,
@@ -158,54 +130,64 @@ class Client:
         since: datetime | None = None,
         until: datetime | None = None,
         granularity: Granularity = "hour",
-    ) -> Stats:
+    ) -> figure_shapes.Stats:
         """Counts of rows, and the figures of all feeds by the hour or day."""
         asked: Parameters = {"since": since, "until": until, "granularity": granularity}
-        return await self._get(Stats, "/stats", asked)
+        return await self._get(figure_shapes.Stats, "/stats", asked)
 
     async def top(
         self, by: TopBy = "new", *, since: datetime | None = None, limit: int | None = None
-    ) -> TopFeeds:
+    ) -> figure_shapes.TopFeeds:
         """The feeds with the most of something, today unless `since` is given."""
-        return await self._get(TopFeeds, "/stats/top", {"by": by, "since": since, "limit": limit})
+        return await self._get(
+            figure_shapes.TopFeeds, "/stats/top", {"by": by, "since": since, "limit": limit}
+        )
 
-    async def service_levels(self, *, day: datetime | None = None) -> ServiceLevels:
+    async def service_levels(self, *, day: datetime | None = None) -> figure_shapes.ServiceLevels:
         """The service levels of a day, today by default."""
-        return await self._get(ServiceLevels, "/service-levels", {"day": day})
+        return await self._get(figure_shapes.ServiceLevels, "/service-levels", {"day": day})
 
-    async def status(self) -> StatusShape:
+    async def status(self) -> figure_shapes.StatusShape:
         """The whole engine at a glance."""
-        return await self._get(StatusShape, "/status")
+        return await self._get(figure_shapes.StatusShape, "/status")
 
-    def hosts(self, *, troubled: bool = False) -> AsyncIterator[HostShape]:
+    def hosts(self, *, troubled: bool = False) -> AsyncIterator[figure_shapes.HostShape]:
         """Hosts by name; `troubled`: only those that pause or fail."""
-        return self._items(HostPage, "/hosts", {"troubled": troubled or None})
+        return self._items(figure_shapes.HostPage, "/hosts", {"troubled": troubled or None})
 
-    async def host(self, host: str) -> HostShape:
+    async def host(self, host: str) -> figure_shapes.HostShape:
         """One host: its pace, and what waits for it."""
-        return await self._get(HostShape, f"/hosts/{_segment(host)}")
+        return await self._get(figure_shapes.HostShape, f"/hosts/{_segment(host)}")
 
     async def simulation(
         self, *, policy: str | None = None, settings: Sequence[str] = (), days: int = 30
-    ) -> SimulationShape:
+    ) -> figure_shapes.SimulationShape:
         """The recorded past of all feeds under another scheduling policy; `settings` are name=value."""
         asked: Parameters = {"policy": policy, "set": list(settings), "days": days}
-        return await self._get(SimulationShape, "/simulation", asked, silence_sec=self._patience)
-
-    async def health(self, feed_id: str) -> HealthShape:
-        """How a feed is: what is wrong, since when, what was tried, what comes next."""
-        return await self._get(HealthShape, f"/feeds/{_segment(feed_id)}/health")
-
-    async def canonicalize(self, url: str) -> CanonicalShape:
-        """The canonical URL of the feed at an address, fetched and proven."""
-        return await self._transport.ask(
-            "POST", "/canonicalize", CanonicalShape, body={"url": url}, silence_sec=self._patience
+        return await self._get(
+            figure_shapes.SimulationShape, "/simulation", asked, silence_sec=self._patience
         )
 
-    async def discover(self, url: str, *, budget: int | None = None) -> DiscoveredShape:
+    async def health(self, feed_id: str) -> shapes.HealthShape:
+        """How a feed is: what is wrong, since when, what was tried, what comes next."""
+        return await self._get(shapes.HealthShape, f"/feeds/{_segment(feed_id)}/health")
+
+    async def canonicalize(self, url: str) -> shapes.CanonicalShape:
+        """The canonical URL of the feed at an address, fetched and proven."""
+        return await self._transport.ask(
+            "POST",
+            "/canonicalize",
+            shapes.CanonicalShape,
+            body={"url": url},
+            silence_sec=self._patience,
+        )
+
+    async def discover(self, url: str, *, budget: int | None = None) -> shapes.DiscoveredShape:
         """Every feed that an address leads to, what was tried and what it cost; nothing is stored."""
         asked: Parameters = {"url": url, "budget": budget}
-        return await self._get(DiscoveredShape, "/discover", asked, silence_sec=self._patience)
+        return await self._get(
+            shapes.DiscoveredShape, "/discover", asked, silence_sec=self._patience
+        )
 
     # entries
 
@@ -229,7 +211,7 @@ class Client:
         oldest_first: bool = False,
         search: str | None = None,
         search_full_texts: bool = False,
-    ) -> AsyncIterator[EntryShape]:
+    ) -> AsyncIterator[shapes.EntryShape]:
         """Entries that fit, the latest arrivals first and those of a `search` by relevance, with what it found
         in `highlight`; pages are asked for as they are needed.
 
@@ -254,27 +236,29 @@ class Client:
             "full_text": search_full_texts or None,
             "direction": "asc" if oldest_first else "desc",
         }
-        return self._items(EntryPage, "/entries", asked)
+        return self._items(shapes.EntryPage, "/entries", asked)
 
-    async def entry(self, entry_uid: str) -> EntryShape:
+    async def entry(self, entry_uid: str) -> shapes.EntryShape:
         """One entry."""
-        return await self._get(EntryShape, f"/entries/{_segment(entry_uid)}")
+        return await self._get(shapes.EntryShape, f"/entries/{_segment(entry_uid)}")
 
-    async def revisions(self, entry_uid: str) -> tuple[RevisionShape, ...]:
+    async def revisions(self, entry_uid: str) -> tuple[shapes.RevisionShape, ...]:
         """Earlier states of an entry, the oldest first."""
-        return (await self._get(RevisionPage, f"/entries/{_segment(entry_uid)}/revisions")).items
+        return (
+            await self._get(shapes.RevisionPage, f"/entries/{_segment(entry_uid)}/revisions")
+        ).items
 
-    async def full_text(self, entry_uid: str) -> FullTextShape:
+    async def full_text(self, entry_uid: str) -> shapes.FullTextShape:
         """The full text of an entry, extracted from its web page, or why it has none."""
-        return await self._get(FullTextShape, f"/entries/{_segment(entry_uid)}/full-text")
+        return await self._get(shapes.FullTextShape, f"/entries/{_segment(entry_uid)}/full-text")
 
-    def clusters(self, *, min_feeds: int = 2) -> AsyncIterator[ClusterShape]:
+    def clusters(self, *, min_feeds: int = 2) -> AsyncIterator[shapes.ClusterShape]:
         """Stories that at least so many feeds tell, the one that grew last first."""
-        return self._items(ClusterPage, "/clusters", {"min_feeds": min_feeds})
+        return self._items(shapes.ClusterPage, "/clusters", {"min_feeds": min_feeds})
 
-    async def cluster(self, cluster_id: str) -> ClusterDetail:
+    async def cluster(self, cluster_id: str) -> shapes.ClusterDetail:
         """One story with the entries that tell it."""
-        return await self._get(ClusterDetail, f"/clusters/{_segment(cluster_id)}")
+        return await self._get(shapes.ClusterDetail, f"/clusters/{_segment(cluster_id)}")
 
     async def raw(self, entry_uid: str) -> RawBytes:
         """The exact bytes of an entry as they stood in the publisher's document."""
@@ -284,9 +268,9 @@ class Client:
         """The exact bytes that a fetch brought."""
         return await self._raw(f"/raw/{_segment(fetch_id)}")
 
-    async def fetch(self, fetch_id: str) -> FetchShape:
+    async def fetch(self, fetch_id: str) -> shapes.FetchShape:
         """A fetch with its headers as they were sent and came."""
-        return await self._get(FetchShape, f"/raw/{_segment(fetch_id)}/headers")
+        return await self._get(shapes.FetchShape, f"/raw/{_segment(fetch_id)}/headers")
 
     # the log
 
@@ -297,7 +281,7 @@ class Client:
         types: Sequence[str] = (),
         wait_sec: float = 0.0,
         limit: int = _PAGE,
-    ) -> EventPage:
+    ) -> shapes.EventPage:
         """Events after a number, in order; with `wait_sec`, as soon as there are any (60 s at most)."""
         asked: Parameters = {
             "after": after,
@@ -306,11 +290,11 @@ class Client:
             "limit": limit,
         }
         patience = self._timeout + max(wait_sec, 0.0)
-        return await self._get(EventPage, "/events", asked, silence_sec=patience)
+        return await self._get(shapes.EventPage, "/events", asked, silence_sec=patience)
 
     def watch(
         self, after: int = 0, *, silence_sec: float = SILENCE_SEC
-    ) -> AsyncGenerator[EventShape, None]:
+    ) -> AsyncGenerator[shapes.EventShape, None]:
         """Every event after that number, each once and in order, for ever.
 
         A connection that breaks, or says nothing for `silence_sec`, is made again and goes on

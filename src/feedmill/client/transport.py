@@ -9,16 +9,7 @@ from typing import Final, TypeVar
 import httpx
 import msgspec
 
-from feedmill.errors import (
-    AnswerError,
-    BusyError,
-    MissingError,
-    ProblemError,
-    RefusedError,
-    TokenError,
-    UnreachableError,
-    UsageError,
-)
+from feedmill import errors
 from feedmill.publish.shapes import Problem
 from feedmill.version import __version__
 
@@ -26,13 +17,13 @@ T = TypeVar("T")
 
 Parameters = Mapping[str, str | int | datetime | list[str] | None]
 
-_KINDS: Final[Mapping[int, type[ProblemError]]] = {
-    401: TokenError,
-    403: TokenError,
-    404: MissingError,
-    410: MissingError,
-    429: BusyError,
-    503: BusyError,
+_KINDS: Final[Mapping[int, type[errors.ProblemError]]] = {
+    401: errors.TokenError,
+    403: errors.TokenError,
+    404: errors.MissingError,
+    410: errors.MissingError,
+    429: errors.BusyError,
+    503: errors.BusyError,
 }
 _MOST_PROBLEM_BYTES: Final = 65_536
 
@@ -47,7 +38,7 @@ class Transport:
             message = (
                 f"{base_url!r} is not the URL of an API: it must begin with http:// or https://"
             )
-            raise UsageError(message)
+            raise errors.UsageError(message)
         headers = {"User-Agent": f"feedmill-client/{__version__}"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
@@ -84,7 +75,7 @@ class Transport:
             return msgspec.json.decode(response.content, type=shape)
         except msgspec.DecodeError as problem:
             message = f"{method} {path} was answered with something else: {problem}"
-            raise AnswerError(message) from problem
+            raise errors.AnswerError(message) from problem
 
     async def octets(
         self,
@@ -138,15 +129,15 @@ class Transport:
         )
 
 
-def problem_of(response: httpx.Response) -> ProblemError | AnswerError:
+def problem_of(response: httpx.Response) -> errors.ProblemError | errors.AnswerError:
     """What an answer that is no success says, as an exception."""
     if response.is_redirect or response.is_informational:
         message = (
             f"the server answered {response.status_code}, a redirect: give the URL that it leads to"
         )
-        return AnswerError(message)
+        return errors.AnswerError(message)
     said = _problem_document(response)
-    fallback = RefusedError if response.is_client_error else ProblemError
+    fallback = errors.RefusedError if response.is_client_error else errors.ProblemError
     kind = _KINDS.get(response.status_code, fallback)
     return kind(
         said.detail or said.title,
@@ -180,5 +171,5 @@ def _query(params: Parameters) -> dict[str, str | int | list[str]]:
     }
 
 
-def _unreachable(trouble: Exception) -> UnreachableError:
-    return UnreachableError(f"{type(trouble).__name__}: {trouble}".rstrip(": "))
+def _unreachable(trouble: Exception) -> errors.UnreachableError:
+    return errors.UnreachableError(f"{type(trouble).__name__}: {trouble}".rstrip(": "))

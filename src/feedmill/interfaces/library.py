@@ -25,17 +25,8 @@ from feedmill.canonicalise.rewrites import (
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.urls import http_url, is_same_site
 from feedmill.config import Config
+from feedmill.engine.subscribe import canonicalise
 from feedmill.engine.subscribe.add_feed import split_credentials
-from feedmill.engine.subscribe.canonicalise import (
-    ExistsFunction,
-    FetchFunction,
-    HashFunction,
-    Hooks,
-    ParseFunction,
-    VerifyFunction,
-    canonicalise_with,
-    prober_from_functions,
-)
 from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.subscribe.probe import Prober
 from feedmill.errors import UsageError
@@ -61,11 +52,11 @@ async def canonicalize(
     tracking_params: Iterable[str] | None = None,
     prefer_https: bool = True,
     prefer_no_www: bool = True,
-    exists_fn: ExistsFunction | None = None,
-    verify_fn: VerifyFunction | None = None,
-    fetch_fn: FetchFunction | None = None,
-    hash_fn: HashFunction | None = None,
-    parse_fn: ParseFunction | None = None,
+    exists_fn: canonicalise.ExistsFunction | None = None,
+    verify_fn: canonicalise.VerifyFunction | None = None,
+    fetch_fn: canonicalise.FetchFunction | None = None,
+    hash_fn: canonicalise.HashFunction | None = None,
+    parse_fn: canonicalise.ParseFunction | None = None,
     on_fetch: Callable[[str, Seen], object] | None = None,
     on_match: Callable[[str, Seen], object] | None = None,
     on_exists: Callable[[Existing], object] | None = None,
@@ -94,7 +85,7 @@ async def canonicalize(
     given_url, overrides = split_credentials(url)
     if fetch_fn is not None and verify_fn is None:
         verify_fn = partial(_is_open, given_url=given_url, config=settings)
-    hooks = Hooks(
+    hooks = canonicalise.Hooks(
         exists_fn=exists_fn,
         verify_fn=verify_fn,
         on_fetch=on_fetch,
@@ -102,8 +93,10 @@ async def canonicalize(
         on_exists=on_exists,
     )
     if fetch_fn is not None:
-        look = prober_from_functions(fetch_fn, settings, hash_fn=hash_fn, parse_fn=parse_fn)
-        return await canonicalise_with(look, url, options, hooks)
+        look = canonicalise.prober_from_functions(
+            fetch_fn, settings, hash_fn=hash_fn, parse_fn=parse_fn
+        )
+        return await canonicalise.canonicalise_with(look, url, options, hooks)
     async with open_fetcher(settings) as (fetcher, clock):
         prober = Prober(
             fetcher,
@@ -115,7 +108,7 @@ async def canonicalize(
             hash_fn=hash_fn,
             parse_fn=parse_fn,
         )
-        return await canonicalise_with(prober.probe, url, options, hooks)
+        return await canonicalise.canonicalise_with(prober.probe, url, options, hooks)
 
 
 async def canonicalize_each(
@@ -132,7 +125,7 @@ async def canonicalize_each(
             prober = Prober(
                 fetcher, clock, config, host_queue, given_url=given_url, overrides=overrides
             )
-            action(await canonicalise_with(prober.probe, url, options))
+            action(await canonicalise.canonicalise_with(prober.probe, url, options))
 
 
 def _is_open(url: str, *, given_url: str, config: Config) -> bool:

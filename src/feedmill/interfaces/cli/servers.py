@@ -24,14 +24,8 @@ from feedmill.engine.run.gauges import run_counters
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli import long_running
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.long_running import (
-    deliver_to_sinks,
-    role_services,
-    run_role,
-    wait_until_stopped,
-    watch_role,
-)
 from feedmill.interfaces.cli.options import option
 from feedmill.interfaces.cli.output import show_json_line
 from feedmill.interfaces.cli.run_command import SignalHandler
@@ -69,7 +63,7 @@ def serve_until_stopped(config: Config, wanted: ListenOptions, *, with_mill: boo
         announce_settings(config)
 
     async def action(services: Services) -> SignalHandler:
-        watch, report, stopping = watch_role()
+        watch, report, stopping = long_running.watch_role()
         async with AsyncExitStack() as stack:
             addresses = await _open(stack, services, watch, report.metrics, wanted)
             await listen_for_hubs(stack, services)
@@ -77,7 +71,7 @@ def serve_until_stopped(config: Config, wanted: ListenOptions, *, with_mill: boo
             await _work(services, watch, report, with_mill=with_mill)
         return stopping
 
-    run_role(config, "apply" if with_mill else "await", action)
+    long_running.run_role(config, "apply" if with_mill else "await", action)
 
 
 @asynccontextmanager
@@ -166,7 +160,7 @@ async def _work(
     """Run the background tasks until the lifecycle is stopped."""
     role: WorkerRole = "run" if with_mill else "api"
     parts = ("polls",) if with_mill else ()
-    role_tasks = role_services(services, watch, role, report.metrics, parts=parts)
+    role_tasks = long_running.role_services(services, watch, role, report.metrics, parts=parts)
     async with role_tasks, asyncio.TaskGroup() as group:
         counting = group.create_task(
             run_counters(
@@ -178,13 +172,13 @@ async def _work(
             )
         )
         if with_mill:
-            deliver_to_sinks(group, services, await file_sinks(services), watch)
+            long_running.deliver_to_sinks(group, services, await file_sinks(services), watch)
             group.create_task(run_maintenance(services, watch))
             group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
             group.create_task(run_forever(services, watch))
         try:
-            await wait_until_stopped(watch)
+            await long_running.wait_until_stopped(watch)
         finally:
             counting.cancel()
 

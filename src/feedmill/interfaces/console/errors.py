@@ -8,42 +8,30 @@ from urllib.parse import quote
 from litestar import Response
 from litestar.exceptions import HTTPException
 
-from feedmill.errors import (
-    AccessError,
-    BlobError,
-    CandidateError,
-    ConflictError,
-    CrowdedError,
-    FeedmillError,
-    NoFeedError,
-    NotFoundError,
-    StoreError,
-    TicketError,
-    UsageError,
-)
+from feedmill import errors
 from feedmill.interfaces.console.render import go_to, page
 from feedmill.interfaces.server_state import AnyRequest
 from feedmill.observe.log import logger
 
 LOGIN: Final = "/console/login"
 
-_STATUSES: Final[tuple[tuple[type[FeedmillError], HTTPStatus], ...]] = (
-    (CrowdedError, HTTPStatus.TOO_MANY_REQUESTS),
-    (NotFoundError, HTTPStatus.NOT_FOUND),
-    (ConflictError, HTTPStatus.CONFLICT),
-    (TicketError, HTTPStatus.CONFLICT),
-    (CandidateError, HTTPStatus.CONFLICT),
-    (UsageError, HTTPStatus.UNPROCESSABLE_ENTITY),
-    (NoFeedError, HTTPStatus.UNPROCESSABLE_ENTITY),
-    (AccessError, HTTPStatus.FORBIDDEN),
-    (StoreError, HTTPStatus.SERVICE_UNAVAILABLE),
-    (BlobError, HTTPStatus.SERVICE_UNAVAILABLE),
+_STATUSES: Final[tuple[tuple[type[errors.FeedmillError], HTTPStatus], ...]] = (
+    (errors.CrowdedError, HTTPStatus.TOO_MANY_REQUESTS),
+    (errors.NotFoundError, HTTPStatus.NOT_FOUND),
+    (errors.ConflictError, HTTPStatus.CONFLICT),
+    (errors.TicketError, HTTPStatus.CONFLICT),
+    (errors.CandidateError, HTTPStatus.CONFLICT),
+    (errors.UsageError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (errors.NoFeedError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (errors.AccessError, HTTPStatus.FORBIDDEN),
+    (errors.StoreError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.BlobError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 
 
-def on_error(request: AnyRequest, error: FeedmillError) -> Response[bytes]:
+def on_error(request: AnyRequest, error: errors.FeedmillError) -> Response[bytes]:
     """The page of an error of the engine."""
-    if isinstance(error, AccessError) and error.reason == "unauthenticated":
+    if isinstance(error, errors.AccessError) and error.reason == "unauthenticated":
         query = request.scope["query_string"].decode("ascii", "replace")
         wanted = request.scope["path"] + (f"?{query}" if query else "")
         path = wanted if request.method == "GET" else "/"
@@ -57,7 +45,7 @@ def on_error(request: AnyRequest, error: FeedmillError) -> Response[bytes]:
     else:
         words, hint = str(error), error.hint
     answer = _error_page(request, status, words, hint)
-    if isinstance(error, CrowdedError):
+    if isinstance(error, errors.CrowdedError):
         answer.headers["Retry-After"] = str(int(error.retry_after_sec) + 1)
     return answer
 
@@ -93,7 +81,7 @@ def _error_page(request: AnyRequest, status: HTTPStatus, words: str, hint: str) 
 
 
 HANDLERS: Final[dict[type[Exception] | int, Any]] = {
-    FeedmillError: on_error,
+    errors.FeedmillError: on_error,
     HTTPException: on_http,
     Exception: on_unexpected_error,
 }

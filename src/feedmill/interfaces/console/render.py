@@ -10,17 +10,7 @@ from litestar import Response
 from litestar.datastructures import Cookie
 from markupsafe import Markup
 
-from feedmill.interfaces.console.session import (
-    FORM_FIELD,
-    NOTICE_COOKIE,
-    form_token,
-    known_caller,
-    new_form_cookie,
-    notice_cookie,
-    notice_of,
-    private_cookie,
-    session_of,
-)
+from feedmill.interfaces.console import session
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.running.token import Scope
 from feedmill.schedule.explain import duration_in_words
@@ -66,11 +56,11 @@ def page(
     **context: Any,  # noqa: ANN401  # what the template shows
 ) -> Response[bytes]:
     """A page of the console; `here` is the path of its place in the navigation."""
-    notice = notice_of(request)
-    own = [*cookies, *new_form_cookie(request)]
+    notice = session.notice_of(request)
+    own = [*cookies, *session.new_form_cookie(request)]
     if notice:
-        own.append(private_cookie(request, NOTICE_COOKIE, None))
-    caller = known_caller(request)
+        own.append(session.private_cookie(request, session.NOTICE_COOKIE, None))
+    caller = session.known_caller(request)
     text = ENVIRONMENT.get_template(template).render(
         title=title,
         here=here,
@@ -83,9 +73,9 @@ def page(
         caller=caller,
         may_write=caller is not None and caller.may("write"),
         may_admin=caller is not None and caller.may("admin"),
-        has_session=session_of(request) is not None,
-        form_field=FORM_FIELD,
-        form_token=form_token(request),
+        has_session=session.session_of(request) is not None,
+        form_field=session.FORM_FIELD,
+        form_token=session.form_token(request),
         now=services_of(request).clock.now(),
         version=__version__,
         **context,
@@ -125,7 +115,7 @@ def go_to(
     request: AnyRequest, path: str, words: str = "", *, cookies: Sequence[Cookie] = ()
 ) -> Response[bytes]:
     """See another page after a form (303), which shows these words once."""
-    own = [*cookies, *([notice_cookie(request, words)] if words else [])]
+    own = [*cookies, *([session.notice_cookie(request, words)] if words else [])]
     return Response(
         b"", media_type=HTML, status_code=303, headers=HEADERS | {"Location": path}, cookies=own
     )

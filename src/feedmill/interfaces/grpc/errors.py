@@ -9,29 +9,19 @@ from typing import Final, NamedTuple
 import grpc
 import msgspec
 
-from feedmill.errors import (
-    AccessError,
-    BlobError,
-    ConflictError,
-    CrowdedError,
-    FeedmillError,
-    NoFeedError,
-    NotFoundError,
-    StoreError,
-    UsageError,
-)
+from feedmill import errors
 
 REASON: Final = "feedmill-reason"
 HINT: Final = "feedmill-hint"
 RETRY_AFTER: Final = "retry-after"
 RETRY_PUSHBACK: Final = "grpc-retry-pushback-ms"  # what gRPC's own retry policies obey
 
-_CODES: Final[tuple[tuple[type[FeedmillError], grpc.StatusCode], ...]] = (
-    (NoFeedError, grpc.StatusCode.NOT_FOUND),
-    (NotFoundError, grpc.StatusCode.NOT_FOUND),
-    (ConflictError, grpc.StatusCode.FAILED_PRECONDITION),
-    (UsageError, grpc.StatusCode.INVALID_ARGUMENT),
-    (CrowdedError, grpc.StatusCode.RESOURCE_EXHAUSTED),
+_CODES: Final[tuple[tuple[type[errors.FeedmillError], grpc.StatusCode], ...]] = (
+    (errors.NoFeedError, grpc.StatusCode.NOT_FOUND),
+    (errors.NotFoundError, grpc.StatusCode.NOT_FOUND),
+    (errors.ConflictError, grpc.StatusCode.FAILED_PRECONDITION),
+    (errors.UsageError, grpc.StatusCode.INVALID_ARGUMENT),
+    (errors.CrowdedError, grpc.StatusCode.RESOURCE_EXHAUSTED),
 )
 
 
@@ -81,24 +71,24 @@ INTERNAL_FAULT: Final = RpcRefusal(
 
 def refusal_of(problem: Exception) -> RpcRefusal:
     """The refusal for an exception; an unexpected one shows no details."""
-    if isinstance(problem, AccessError):
+    if isinstance(problem, errors.AccessError):
         unknown = problem.reason == "unauthenticated"
         denied = grpc.StatusCode.PERMISSION_DENIED
         code = grpc.StatusCode.UNAUTHENTICATED if unknown else denied
         return _told(code, problem)
-    if isinstance(problem, StoreError | BlobError):
+    if isinstance(problem, errors.StoreError | errors.BlobError):
         # Its message names files of this machine, which clients must not see.
         return UNREADABLE._replace(reason=problem.reason)
     for kind, code in _CODES:
         if isinstance(problem, kind):
             return _told(code, problem)
     if isinstance(problem, msgspec.ValidationError):
-        return RpcRefusal(grpc.StatusCode.INVALID_ARGUMENT, UsageError.reason, str(problem))
+        return RpcRefusal(grpc.StatusCode.INVALID_ARGUMENT, errors.UsageError.reason, str(problem))
     return DEADLINE_EXCEEDED if isinstance(problem, TimeoutError) else INTERNAL_FAULT
 
 
-def _told(code: grpc.StatusCode, problem: FeedmillError) -> RpcRefusal:
-    wait = problem.retry_after_sec if isinstance(problem, CrowdedError) else 0.0
+def _told(code: grpc.StatusCode, problem: errors.FeedmillError) -> RpcRefusal:
+    wait = problem.retry_after_sec if isinstance(problem, errors.CrowdedError) else 0.0
     return RpcRefusal(code, problem.reason, str(problem), problem.hint, wait)
 
 

@@ -15,15 +15,8 @@ from feedmill.engine.deliver.log_notifier import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.subscriber import Subscriber
+from feedmill.interfaces.grpc import errors
 from feedmill.interfaces.grpc.auth import AuthInterceptor
-from feedmill.interfaces.grpc.errors import (
-    INTERNAL_FAULT,
-    MALFORMED,
-    SHUTTING_DOWN,
-    TOO_SLOW,
-    RpcRefusal,
-    refusal_of,
-)
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
 from feedmill.interfaces.grpc.messages import message_of
 from feedmill.model.running.token import Scope
@@ -47,7 +40,7 @@ class CallContext(NamedTuple):
 class StreamEnd(Exception):  # noqa: N818  # no error: a stream has no other way to say why it ends
     """Ends a stream early with a refusal."""
 
-    def __init__(self, refusal: RpcRefusal) -> None:
+    def __init__(self, refusal: errors.RpcRefusal) -> None:
         super().__init__(refusal.reason)
         self.refusal = refusal
 
@@ -186,7 +179,7 @@ async def _write_all(
             async with asyncio.timeout(config.stall_sec):
                 await context.write(reply.SerializeToString())
         except TimeoutError:
-            raise StreamEnd(TOO_SLOW) from None
+            raise StreamEnd(errors.TOO_SLOW) from None
 
 
 async def _refuse(path: str, problem: Exception, context: Any) -> NoReturn:  # noqa: ANN401
@@ -200,14 +193,14 @@ async def _refuse(path: str, problem: Exception, context: Any) -> NoReturn:  # n
     raise AssertionError(refusal.reason)  # abort has raised
 
 
-def _refusal(problem: Exception) -> RpcRefusal:
+def _refusal(problem: Exception) -> errors.RpcRefusal:
     if isinstance(problem, StreamEnd):
         return problem.refusal
-    return MALFORMED if isinstance(problem, DecodeError) else refusal_of(problem)
+    return errors.MALFORMED if isinstance(problem, DecodeError) else errors.refusal_of(problem)
 
 
-def _log_fault(path: str, problem: Exception, refusal: RpcRefusal) -> None:
-    if refusal is INTERNAL_FAULT:
+def _log_fault(path: str, problem: Exception, refusal: errors.RpcRefusal) -> None:
+    if refusal is errors.INTERNAL_FAULT:
         logger("grpc").error("surprised", op=path, exc_info=problem)
-    elif refusal is not SHUTTING_DOWN:
+    elif refusal is not errors.SHUTTING_DOWN:
         logger("grpc").error("unavailable", op=path, reason=refusal.reason, detail=str(problem))

@@ -8,12 +8,7 @@ from msgspec import Meta, structs
 
 from feedmill.engine.service import jobs, queries, subscriptions
 from feedmill.engine.service.contents import clusters, media
-from feedmill.engine.service.feeds import backfill, hosts, push
-from feedmill.engine.service.feeds.simulate import (
-    DEFAULT_DAYS,
-    candidate_config,
-    simulate_store,
-)
+from feedmill.engine.service.feeds import backfill, hosts, push, simulate
 from feedmill.engine.service.health import figures
 from feedmill.engine.service.health.service_levels import service_levels as levels
 from feedmill.engine.service.health.status import status
@@ -35,21 +30,13 @@ from feedmill.interfaces.grpc.messages import (
 from feedmill.model.base import Value
 from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
 from feedmill.model.running.figures import Granularity, TopBy
+from feedmill.publish import shapes
 from feedmill.publish.figure_shapes import (
     FeedFigures,
     ServiceLevels,
     SimulationShape,
     TopFeeds,
     TotalFigures,
-)
-from feedmill.publish.shapes import (
-    CanonicalWish,
-    DecisionPage,
-    DiscoveredShape,
-    DiscoverWish,
-    FeedChange,
-    FeedDetail,
-    FeedWish,
 )
 from feedmill.publish.to_shapes import fetch_shape
 from feedmill.search.query import parse_query
@@ -70,7 +57,7 @@ class _Chosen(Value):
 
     granularity: Granularity = "day"
     by: TopBy = "new"
-    days: Annotated[int, Meta(ge=1, le=400)] = DEFAULT_DAYS
+    days: Annotated[int, Meta(ge=1, le=400)] = simulate.DEFAULT_DAYS
 
 
 P = TypeVar("P", bound=_Paged)
@@ -119,18 +106,20 @@ def _chosen(request: Any, name: str, usual: object = None) -> Any:  # noqa: ANN4
 
 
 async def _add_feed(request: pb.AddFeedRequest, room: CallContext) -> pb.AddFeedReply:
-    wish = read_wish(request, FeedWish)
+    wish = read_wish(request, shapes.FeedWish)
     try:
         return added_message(await subscriptions.add_feed(wish, room.services, room.subscriber))
     except SeveralFeedsError as several:
         return choices_message(several.choices)
 
 
-async def _change_feed(request: pb.ChangeFeedRequest, room: CallContext) -> FeedDetail:
-    return await queries.change_feed(request.id, read_change(request, FeedChange), room.services)
+async def _change_feed(request: pb.ChangeFeedRequest, room: CallContext) -> shapes.FeedDetail:
+    return await queries.change_feed(
+        request.id, read_change(request, shapes.FeedChange), room.services
+    )
 
 
-async def _schedule(request: pb.ScheduleRequest, room: CallContext) -> DecisionPage:
+async def _schedule(request: pb.ScheduleRequest, room: CallContext) -> shapes.DecisionPage:
     return await queries.schedule(request.id, room.services, **_given(request, "limit"))
 
 
@@ -158,10 +147,10 @@ async def _service_levels(request: pb.ServiceLevelsRequest, room: CallContext) -
 
 async def _simulate(request: pb.SimulateRequest, room: CallContext) -> SimulationShape:
     feed_id, days = optional_field(request, "feed_id"), optional_field(request, "days")
-    config = candidate_config(
+    config = simulate.candidate_config(
         room.services.config.schedule, optional_field(request, "policy"), request.settings
     )
-    found = await simulate_store(
+    found = await simulate.simulate_store(
         room.services,
         config,
         feeds=None if feed_id is None else [await queries.require_feed(feed_id, room.services)],
@@ -228,14 +217,14 @@ async def _list_clusters(request: pb.ListClustersRequest, room: CallContext) -> 
 
 
 async def _canonicalize(request: pb.CanonicalizeRequest, room: CallContext) -> pb.CanonicalizeReply:
-    wish = read_wish(request, CanonicalWish)
+    wish = read_wish(request, shapes.CanonicalWish)
     return canonical_message(
         await subscriptions.canonicalize(wish.url, room.services, room.subscriber)
     )
 
 
-async def _discover(request: pb.DiscoverRequest, room: CallContext) -> DiscoveredShape:
-    wish = read_wish(request, DiscoverWish)
+async def _discover(request: pb.DiscoverRequest, room: CallContext) -> shapes.DiscoveredShape:
+    wish = read_wish(request, shapes.DiscoverWish)
     return await subscriptions.discover(wish, room.services, room.subscriber)
 
 

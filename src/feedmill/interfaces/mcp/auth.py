@@ -7,15 +7,9 @@ from typing import Any, Final
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter, is_loopback
 from feedmill.errors import CrowdedError
+from feedmill.interfaces import request_auth
 from feedmill.interfaces.http_server import TimedBody, is_crowded
 from feedmill.interfaces.mcp.tool import CALLER
-from feedmill.interfaces.request_auth import (
-    bearer_token,
-    check_rate,
-    identify_caller,
-    is_allowed_host,
-    is_cross_origin,
-)
 from feedmill.model.running.token import Caller
 
 JSON: Final = "application/json"
@@ -40,9 +34,11 @@ class McpAuth:
         known = self._services.config.serve.hosts
         if is_crowded(scope):
             await _refuse(send, 503, "too-many-connections")
-        elif not is_allowed_host(headers.get(b"host", ""), known, is_local=self._is_local):
+        elif not request_auth.is_allowed_host(
+            headers.get(b"host", ""), known, is_local=self._is_local
+        ):
             await _refuse(send, 421, "bad-host")
-        elif is_cross_origin(headers):
+        elif request_auth.is_cross_origin(headers):
             await _refuse(send, 403, "cross-origin")
         else:
             await self._answer(scope, receive, send)
@@ -50,7 +46,7 @@ class McpAuth:
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
         caller = await self._caller(scope)
         try:
-            check_rate(self._limiter, caller, (scope.get("client") or ("",))[0])
+            request_auth.check_rate(self._limiter, caller, (scope.get("client") or ("",))[0])
         except CrowdedError as problem:
             wait = str(math.ceil(problem.retry_after_sec or 0)).encode()
             await _refuse(send, 429, problem.reason, (b"retry-after", wait))
@@ -67,7 +63,9 @@ class McpAuth:
         given = [
             value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"
         ]
-        return await identify_caller(bearer_token(given), self._services, is_local=self._is_local)
+        return await request_auth.identify_caller(
+            request_auth.bearer_token(given), self._services, is_local=self._is_local
+        )
 
 
 class _Body(TimedBody):

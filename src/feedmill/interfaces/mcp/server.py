@@ -20,17 +20,11 @@ from feedmill.interfaces.mcp.conventions import compact, plain_error, refusal, u
 from feedmill.interfaces.mcp.resources import add_resources
 from feedmill.interfaces.mcp.shapes import NOTICE
 from feedmill.interfaces.mcp.tool import McpState
+from feedmill.interfaces.mcp.tools import feeds_and_entries
 from feedmill.interfaces.mcp.tools.candidates import explain_candidate, list_candidates
 from feedmill.interfaces.mcp.tools.collect_window import collect_window_
 from feedmill.interfaces.mcp.tools.confirm import confirm, insert_selected_
 from feedmill.interfaces.mcp.tools.discover import discover_feeds
-from feedmill.interfaces.mcp.tools.feeds_and_entries import (
-    explain_feed,
-    get_entry,
-    get_feed,
-    list_entries,
-    list_feeds,
-)
 from feedmill.interfaces.mcp.tools.record_decisions import record_decisions
 from feedmill.interfaces.mcp.tools.screen import list_topics, screen_
 from feedmill.interfaces.mcp.tools.windows import list_windows
@@ -49,11 +43,11 @@ TOOLS: Final = (
     record_decisions,
     confirm,
     insert_selected_,
-    list_feeds,
-    get_feed,
-    explain_feed,
-    list_entries,
-    get_entry,
+    feeds_and_entries.list_feeds,
+    feeds_and_entries.get_feed,
+    feeds_and_entries.explain_feed,
+    feeds_and_entries.list_entries,
+    feeds_and_entries.get_entry,
     discover_feeds,
 )
 _OWN: Final = frozenset({"call", "return", "question", "answer"})  # no arguments of the agent

@@ -5,15 +5,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from feedmill.interfaces.mcp.shapes import (
-    CandidateRow,
-    EntryRow,
-    ScoreRow,
-    ScreeningOpinion,
-    SourceRow,
-    UntrustedCandidate,
-    UntrustedReason,
-)
+from feedmill.interfaces.mcp import shapes
 from feedmill.model.candidate import SourceReport, WindowCandidate
 from feedmill.model.event import StoredEntry
 from feedmill.model.screening import Score as ModelScore
@@ -31,15 +23,15 @@ _EVIDENCE: Final = 10
 
 def candidate_row(
     candidate: WindowCandidate, screening: Screening | None, *, max_chars: int
-) -> CandidateRow:
+) -> shapes.CandidateRow:
     """A candidate with its screening."""
-    return CandidateRow(
+    return shapes.CandidateRow(
         candidate_id=candidate.candidate_id,
         published_at=candidate.published_at,
         is_undated=candidate.is_undated,
         is_known=candidate.is_known,
         opinion=None if screening is None else screening_opinion(screening),
-        untrusted=UntrustedCandidate(
+        untrusted=shapes.UntrustedCandidate(
             title=clean_line(candidate.title or "", TITLE_CHARS),
             feed_title=clean_line(candidate.feed_title or "", TITLE_CHARS),
             url=clean_line(candidate.url or "", URL_CHARS),
@@ -49,9 +41,9 @@ def candidate_row(
     )
 
 
-def screening_opinion(screening: Screening) -> ScreeningOpinion:
+def screening_opinion(screening: Screening) -> shapes.ScreeningOpinion:
     """A suggestion; its reason quotes the feed, so it is marked untrusted too."""
-    return ScreeningOpinion(
+    return shapes.ScreeningOpinion(
         suggestion=screening.suggestion,
         topic=screening.topic,
         score=round(screening.score, 3),
@@ -63,9 +55,9 @@ def screening_opinion(screening: Screening) -> ScreeningOpinion:
     )
 
 
-def score_row(score: ModelScore) -> ScoreRow:
+def score_row(score: ModelScore) -> shapes.ScoreRow:
     """The score of one method."""
-    return ScoreRow(
+    return shapes.ScoreRow(
         topic=score.topic,
         method=score.method,
         score=round(score.score, 3),
@@ -74,9 +66,9 @@ def score_row(score: ModelScore) -> ScoreRow:
     )
 
 
-def source_row(source: SourceReport) -> SourceRow:
+def source_row(source: SourceReport) -> shapes.SourceRow:
     """The result of a source."""
-    return SourceRow(
+    return shapes.SourceRow(
         outcome=source.outcome,
         reason=source.reason,
         feed_id=source.feed_id,
@@ -92,15 +84,15 @@ def source_row(source: SourceReport) -> SourceRow:
     )
 
 
-def entry_row(entry: StoredEntry, feed_title: str, *, max_chars: int) -> EntryRow:
+def entry_row(entry: StoredEntry, feed_title: str, *, max_chars: int) -> shapes.EntryRow:
     """A stored entry, in short."""
-    return EntryRow(
+    return shapes.EntryRow(
         entry_uid=entry.entry_uid,
         feed_id=entry.feed_id,
         published_at=entry.published_effective,
         first_seen_at=entry.first_seen,
         is_removed=entry.removed_at is not None,
-        untrusted=UntrustedCandidate(
+        untrusted=shapes.UntrustedCandidate(
             title=clean_line(entry.title or "", TITLE_CHARS),
             feed_title=clean_line(feed_title, TITLE_CHARS),
             url=clean_line(entry.link or "", URL_CHARS),
@@ -116,8 +108,8 @@ def _excerpt(entry: StoredEntry) -> str:
     return "".join(one.text for one in found)
 
 
-def _reason(reason: str, evidence: Sequence[str]) -> UntrustedReason:
-    return UntrustedReason(
+def _reason(reason: str, evidence: Sequence[str]) -> shapes.UntrustedReason:
+    return shapes.UntrustedReason(
         reason=clean_line(reason, _REASON_CHARS),
         evidence=[clean_line(word, _CATEGORY_CHARS) for word in evidence[:_EVIDENCE]],
     )

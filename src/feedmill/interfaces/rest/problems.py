@@ -12,23 +12,7 @@ import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
-from feedmill.errors import (
-    AccessError,
-    AddressError,
-    BlobError,
-    ConflictError,
-    CrowdedError,
-    CursorError,
-    FeedmillError,
-    ListError,
-    NoFeedError,
-    NotFoundError,
-    NotKeptError,
-    RangeError,
-    SeveralFeedsError,
-    StoreError,
-    UsageError,
-)
+from feedmill import errors
 from feedmill.observe.log import logger
 from feedmill.publish.shapes import Mistake, Problem
 
@@ -76,17 +60,17 @@ PROBLEM_KINDS: Final[dict[str, ProblemKind]] = {
 }
 
 # The first that fits; what is below in the tree of errors stands above it here.
-_OF_ERRORS: Final[tuple[tuple[type[FeedmillError], str], ...]] = (
-    (CursorError, "bad-cursor"),
-    (RangeError, "bad-parameter"),
-    (AddressError, "bad-address"),
-    (ListError, "bad-list"),
-    (UsageError, "invalid-body"),
-    (NoFeedError, "no-feed-found"),
-    (NotKeptError, "not-kept"),
-    (NotFoundError, "not-found"),
-    (StoreError, "store-unavailable"),
-    (BlobError, "store-unavailable"),
+_OF_ERRORS: Final[tuple[tuple[type[errors.FeedmillError], str], ...]] = (
+    (errors.CursorError, "bad-cursor"),
+    (errors.RangeError, "bad-parameter"),
+    (errors.AddressError, "bad-address"),
+    (errors.ListError, "bad-list"),
+    (errors.UsageError, "invalid-body"),
+    (errors.NoFeedError, "no-feed-found"),
+    (errors.NotKeptError, "not-kept"),
+    (errors.NotFoundError, "not-found"),
+    (errors.StoreError, "store-unavailable"),
+    (errors.BlobError, "store-unavailable"),
 )
 _OF_STATUSES: Final = {
     400: "bad-request",
@@ -128,7 +112,7 @@ def on_problem(_: Request[Any, Any, Any], problem: RequestError) -> Response[byt
     return _response(problem.code, problem.detail, problem.headers, **problem.more)
 
 
-def on_error(request: Request[Any, Any, Any], error: FeedmillError) -> Response[bytes]:
+def on_error(request: Request[Any, Any, Any], error: errors.FeedmillError) -> Response[bytes]:
     """The response to an error of the engine, with its reason and hint."""
     code, headers = code_of(error), _headers_of(error)
     if code == "surprise":
@@ -137,14 +121,14 @@ def on_error(request: Request[Any, Any, Any], error: FeedmillError) -> Response[
         logger("rest").error("unavailable", reason=error.reason, detail=str(error))
         # Clients must not see a path of the server.
         return _response(code, "", headers, reason=error.reason)
-    choices = error.choices if isinstance(error, SeveralFeedsError) else ()
+    choices = error.choices if isinstance(error, errors.SeveralFeedsError) else ()
     hint = error.hint or None
     return _response(code, str(error), headers, reason=error.reason, hint=hint, choices=choices)
 
 
-def code_of(error: FeedmillError) -> str:
+def code_of(error: errors.FeedmillError) -> str:
     """The problem code of an engine error."""
-    if isinstance(error, AccessError | ConflictError | CrowdedError):
+    if isinstance(error, errors.AccessError | errors.ConflictError | errors.CrowdedError):
         return error.reason if error.reason in PROBLEM_KINDS else "conflict"
     return next((code for kind, code in _OF_ERRORS if isinstance(error, kind)), "surprise")
 
@@ -168,12 +152,12 @@ def on_unexpected_error(request: Request[Any, Any, Any], error: Exception) -> Re
     return _response("surprise", "see the log of the server", {})
 
 
-def _headers_of(error: FeedmillError) -> dict[str, str]:
-    if isinstance(error, CrowdedError):
+def _headers_of(error: errors.FeedmillError) -> dict[str, str]:
+    if isinstance(error, errors.CrowdedError):
         return {"Retry-After": str(math.ceil(error.retry_after_sec))}
-    if isinstance(error, StoreError | BlobError):
+    if isinstance(error, errors.StoreError | errors.BlobError):
         return {"Retry-After": _RETRY_SEC}
-    if isinstance(error, AccessError) and error.reason == "unauthenticated":
+    if isinstance(error, errors.AccessError) and error.reason == "unauthenticated":
         return {"WWW-Authenticate": 'Bearer realm="feedmill"'}
     return {}
 
@@ -211,7 +195,7 @@ def _response(
 
 HANDLERS: Final[dict[type[Exception] | int, Any]] = {
     RequestError: on_problem,
-    FeedmillError: on_error,
+    errors.FeedmillError: on_error,
     HTTPException: on_http,
     Exception: on_unexpected_error,
 }

@@ -23,17 +23,9 @@ from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.schedule import StoredArrival
 from feedmill.publish.figure_shapes import PolicyFigures, SimulatedFeed, SimulationShape, Timeline
+from feedmill.schedule import simulation
 from feedmill.schedule.arrivals import event_times
 from feedmill.schedule.decide import config_of, decide_again, own_schedule, settings_of
-from feedmill.schedule.simulation import (
-    USUAL_WINDOW,
-    Series,
-    Simulation,
-    Summary,
-    own_policy,
-    simulate,
-    summarise,
-)
 
 DEFAULT_DAYS: Final = 30
 MAX_FEEDS: Final = 500  # of a whole store; more say the same
@@ -46,17 +38,17 @@ _MAX_ENTRIES: Final = 5_000
 class SeriesFile(msgspec.Struct):
     """A file of publication times."""
 
-    series: list[Series]
+    series: list[simulation.Series]
 
 
 class SimulatedPast(Value):
     """One feed: what was recorded of it, and the same time under the candidate."""
 
     feed: Feed
-    series: Series
-    recorded: Simulation
+    series: simulation.Series
+    recorded: simulation.Simulation
     most_delays: tuple[float, ...]  # of the recorded entries, if each came out right after a poll
-    candidate: Simulation
+    candidate: simulation.Simulation
     decisions: int
     reproduced: int
 
@@ -66,7 +58,7 @@ class SimulationResult(Value):
 
     shape: SimulationShape
     title: str
-    series: Series | None = None
+    series: simulation.Series | None = None
     timelines: tuple[Timeline, ...] = ()
 
 
@@ -123,14 +115,14 @@ def simulate_series(data: bytes, config: ScheduleConfig) -> SimulationResult:
         )
         raise UsageError(message) from problem
     series = [replace(one, times=tuple(sorted(one.times)), dates=None) for one in given]
-    runs = [simulate(one, own_policy(one, config)) for one in series]
+    runs = [simulation.simulate(one, simulation.own_policy(one, config)) for one in series]
     shape = SimulationShape(
         feeds=len(series),
         entries=sum(len(run.delays) + run.missed for run in runs),
         since=_at(min((one.start for one in series), default=None)),
         until=_at(max((one.end for one in series), default=None)),
         settings=settings_of(config),
-        policies=(_figures(config.policy, summarise(runs)),),
+        policies=(_figures(config.policy, simulation.summarise(runs)),),
         items=tuple(_item(run.id, run) for run in runs[:_SHOWN]),
     )
     alone = len(series) == 1
@@ -152,17 +144,17 @@ async def _simulate_feed(
     start = fetches[0].fetched_at
     arrivals = feed.schedule.arrivals
     ttl = feed.hints.ttl_sec or feed.hints.update_period_sec
-    series = Series(
+    series = simulation.Series(
         id=feed.id,
         times=await services.store.arrival_times(feed.id, start - _BEFORE),
         start=start.timestamp(),
         end=until.timestamp(),
-        window=(arrivals.window if arrivals else 0) or USUAL_WINDOW,
+        window=(arrivals.window if arrivals else 0) or simulation.USUAL_WINDOW,
         ttl_sec=ttl.value if ttl else None,
     )
     stored = await services.store.stored_arrivals(feed.id, _MAX_ENTRIES)
     delays, most = _recorded_delays(stored, start)
-    recorded = Simulation(
+    recorded = simulation.Simulation(
         id=feed.id,
         days=(series.end - series.start) / 86_400,
         polls=tuple(one.fetched_at.timestamp() for one in fetches),
@@ -181,7 +173,7 @@ async def _simulate_feed(
         series=series,
         recorded=recorded,
         most_delays=most,
-        candidate=simulate(series, own_policy(series, own)),
+        candidate=simulation.simulate(series, simulation.own_policy(series, own)),
         decisions=len(decisions),
         reproduced=sum(decide_again(one.inputs, config_of(one)) == one for one in decisions),
     )
@@ -215,7 +207,7 @@ def _recorded_delays(
 
 
 def _result(pasts: Sequence[SimulatedPast], config: ScheduleConfig) -> SimulationResult:
-    recorded = summarise(one.recorded for one in pasts)
+    recorded = simulation.summarise(one.recorded for one in pasts)
     most = [delay for one in pasts for delay in one.most_delays]
     line = _figures("recorded", recorded)
     shape = SimulationShape(
@@ -232,7 +224,7 @@ def _result(pasts: Sequence[SimulatedPast], config: ScheduleConfig) -> Simulatio
                     "max_mean_delay_sec": fmean(most) if most else None,
                 }
             ),
-            _figures(config.policy, summarise(one.candidate for one in pasts)),
+            _figures(config.policy, simulation.summarise(one.candidate for one in pasts)),
         ),
         items=tuple(
             _item(one.feed.title or mask_address(one.feed.url), one.candidate, one.recorded)
@@ -255,7 +247,9 @@ def _result(pasts: Sequence[SimulatedPast], config: ScheduleConfig) -> Simulatio
     )
 
 
-def _item(title: str, run: Simulation, recorded: Simulation | None = None) -> SimulatedFeed:
+def _item(
+    title: str, run: simulation.Simulation, recorded: simulation.Simulation | None = None
+) -> SimulatedFeed:
     return SimulatedFeed(
         id=run.id,
         title=title,
@@ -272,7 +266,7 @@ def _at(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
-def _figures(policy: str, summary: Summary) -> PolicyFigures:
+def _figures(policy: str, summary: simulation.Summary) -> PolicyFigures:
     """A simulated policy as one line."""
     return PolicyFigures(
         policy=policy,
@@ -286,6 +280,6 @@ def _figures(policy: str, summary: Summary) -> PolicyFigures:
     )
 
 
-def _mean_delay(run: Simulation) -> float | None:
+def _mean_delay(run: simulation.Simulation) -> float | None:
     """The mean delay of the entries that were found."""
     return sum(run.delays) / len(run.delays) if run.delays else None

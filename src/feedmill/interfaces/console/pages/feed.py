@@ -12,13 +12,7 @@ from feedmill.engine.service.health.feed_health import health_in_brief
 from feedmill.engine.service.health.figures import feed_figures
 from feedmill.errors import UsageError
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
-from feedmill.interfaces.console.charts import (
-    HintMark,
-    PollMark,
-    line,
-    polls_by_outcome,
-    timeline,
-)
+from feedmill.interfaces.console import charts
 from feedmill.interfaces.console.forms import tags_of, text_field
 from feedmill.interfaces.console.pages.feeds import HERE, mark_of
 from feedmill.interfaces.console.render import confirm_page, go_to, page
@@ -100,8 +94,10 @@ async def feed_stats(request: AnyRequest) -> Response[bytes]:
         "feed_figures.html",
         "figures",
         found=found,
-        polls_chart=polls_by_outcome("Polls by day", starts, [one.figures for one in found.points]),
-        new_chart=line(
+        polls_chart=charts.polls_by_outcome(
+            "Polls by day", starts, [one.figures for one in found.points]
+        ),
+        new_chart=charts.line(
             "New entries by day", starts, [one.figures.entries_new for one in found.points]
         ),
     )
@@ -175,7 +171,7 @@ async def _feed(request: AnyRequest) -> Feed:
 
 def _timeline(decisions: tuple[DecisionShape, ...]) -> str:
     polls = [
-        PollMark(
+        charts.PollMark(
             at=one.decided_at,
             interval_sec=one.interval_sec,
             kind="theirs"
@@ -190,11 +186,11 @@ def _timeline(decisions: tuple[DecisionShape, ...]) -> str:
     ]
     latest = decisions[0].hints if decisions else {}
     hints = [
-        HintMark(hint.source, float(hint.value))
+        charts.HintMark(hint.source, float(hint.value))
         for hint in latest.values()
         if hint is not None and isinstance(hint.value, int | float) and hint.value > 0
     ]
-    return timeline("Polls and the interval after each", polls, hints)
+    return charts.timeline("Polls and the interval after each", polls, hints)
 
 
 def _page(

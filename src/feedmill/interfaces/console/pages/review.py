@@ -11,12 +11,8 @@ from typing import Any, Final, NamedTuple
 from litestar import Response, get, post
 from litestar.datastructures import FormMultiDict
 
+from feedmill.engine.two_phase import confirmation
 from feedmill.engine.two_phase.candidate_file import select_candidates
-from feedmill.engine.two_phase.confirmation import (
-    accept_question,
-    decline_question,
-    get_question,
-)
 from feedmill.engine.two_phase.review import (
     insert_from_window,
     insert_held,
@@ -79,14 +75,16 @@ async def answer(request: AnyRequest) -> Response[bytes]:
     form, services = await read_form(request), services_of(request)
     code, by = str(request.path_params["code"]), _name(form, request)
     if form.get("answer") != "yes":
-        await decline_question(code, services.store, services.clock, by=by, shown="page")
+        await confirmation.decline_question(
+            code, services.store, services.clock, by=by, shown="page"
+        )
         return go_to(request, HERE, "Declined; nothing will be inserted.")
     _check_session(request)
     (asked,) = await pending_questions(
-        [await get_question(code, services.store)], WindowLibrary(services.config)
+        [await confirmation.get_question(code, services.store)], WindowLibrary(services.config)
     )
     _check_shown(form, "" if asked.problem else asked.question.file_digest)
-    made = await accept_question(
+    made = await confirmation.accept_question(
         code, services.store, services.clock, services.config.mcp, by=by, shown="page"
     )
     return secret_page(

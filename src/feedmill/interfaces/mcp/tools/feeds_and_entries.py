@@ -9,14 +9,7 @@ from pydantic import Field
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
 from feedmill.errors import NotFoundError, UsageError
-from feedmill.interfaces.mcp.shapes import (
-    EntryAnswer,
-    EntryList,
-    FeedAnswer,
-    FeedExplanation,
-    FeedList,
-    FeedRow,
-)
+from feedmill.interfaces.mcp import shapes
 from feedmill.interfaces.mcp.tool import (
     Call,
     ItemId,
@@ -41,20 +34,20 @@ _WORDS_CHARS: Final = 500
 @tool("List feeds", "read", reads=True)
 async def list_feeds(
     call: Call, tag: str | None = None, cursor: ToolCursor = None, limit: ToolLimit = None
-) -> FeedList:
+) -> shapes.FeedList:
     """List subscriptions with id, health and next poll. Filter by tag; paginated."""
     services = mcp_state_of(call).services
     page = await queries.list_feeds(
         services, tag=tag, cursor=cursor, limit=page_size(limit, services)
     )
-    return FeedList(feeds=[feed_row(feed) for feed in page.items], next_cursor=page.next)
+    return shapes.FeedList(feeds=[feed_row(feed) for feed in page.items], next_cursor=page.next)
 
 
 @tool("Show a feed", "read", reads=True)
-async def get_feed(call: Call, feed_id: ItemId) -> FeedAnswer:
+async def get_feed(call: Call, feed_id: ItemId) -> shapes.FeedAnswer:
     """Show one feed: addresses, state, schedule, last result."""
     feed = await queries.get_feed(feed_id, mcp_state_of(call).services)
-    return FeedAnswer(
+    return shapes.FeedAnswer(
         feed=feed_row(feed),
         type=feed.type,
         interval_sec=feed.schedule.interval_sec,
@@ -72,12 +65,12 @@ async def get_feed(call: Call, feed_id: ItemId) -> FeedAnswer:
 
 
 @tool("Explain a feed", "read", reads=True)
-async def explain_feed(call: Call, feed_id: ItemId) -> FeedExplanation:
+async def explain_feed(call: Call, feed_id: ItemId) -> shapes.FeedExplanation:
     """Explain the health of a feed, its problem and its schedule."""
     services = mcp_state_of(call).services
     health = await queries.health(feed_id, services)
     decisions = await queries.schedule(feed_id, services, limit=1)
-    return FeedExplanation(
+    return shapes.FeedExplanation(
         feed_id=health.feed_id,
         kind=health.kind,
         health=health.health,
@@ -125,7 +118,7 @@ async def list_entries(  # each is a filter
     duplicates: Duplicates = "hide",
     cursor: ToolCursor = None,
     limit: ToolLimit = None,
-) -> EntryList:
+) -> shapes.EntryList:
     """List or search stored entries, newest or best match first, each article once; summaries are truncated, see get_entry."""
     services = mcp_state_of(call).services
     if any(
@@ -156,18 +149,18 @@ async def list_entries(  # each is a filter
     titles = {one: await _title(one, services) for one in {entry.feed_id for entry in page.items}}
     most = services.config.mcp.text_chars
     rows = [entry_row(entry, titles[entry.feed_id], max_chars=most) for entry in page.items]
-    return EntryList(entries=rows, next_cursor=page.next)
+    return shapes.EntryList(entries=rows, next_cursor=page.next)
 
 
 @tool("Show an entry", "read", reads=True)
 async def get_entry(
     call: Call, entry_uid: ItemId, max_chars: Annotated[int, Field(ge=100, le=100_000)] = 10_000
-) -> EntryAnswer:
+) -> shapes.EntryAnswer:
     """Show one stored entry with its text, without markup, up to `max_chars`."""
     services = mcp_state_of(call).services
     entry = await queries.entry(entry_uid, services)
     content = clean_line(entry.content or "", max_chars + 1)
-    return EntryAnswer(
+    return shapes.EntryAnswer(
         entry=entry_row(entry, await _title(entry.feed_id, services), max_chars=max_chars),
         revision=entry.revisions,
         untrusted={
@@ -181,9 +174,9 @@ async def get_entry(
     )
 
 
-def feed_row(feed: FeedShape) -> FeedRow:
+def feed_row(feed: FeedShape) -> shapes.FeedRow:
     """A subscription, in short."""
-    return FeedRow(
+    return shapes.FeedRow(
         feed_id=feed.id,
         health=feed.health,
         paused=feed.paused,

@@ -8,16 +8,8 @@ from litestar.response import Stream
 from feedmill.engine.service import queries
 from feedmill.engine.service.contents import full_texts
 from feedmill.engine.service.queries import RawContent
+from feedmill.interfaces.rest import parameters
 from feedmill.interfaces.rest.openapi import describe
-from feedmill.interfaces.rest.parameters import (
-    Cursor,
-    EntryUid,
-    FetchId,
-    FullTextQuery,
-    Limit,
-    QueryFilter,
-    entry_filter_of_query,
-)
 from feedmill.interfaces.rest.responses import bytes_response, json_response, list_response
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.publish.shapes import (
@@ -39,17 +31,17 @@ _HARMLESS = {
 
 @get(
     "/entries",
-    dependencies={"where": Provide(entry_filter_of_query, sync_to_thread=False)},
+    dependencies={"where": Provide(parameters.entry_filter_of_query, sync_to_thread=False)},
     **describe(
         "listEntries", "read", EntryPage, "bad-cursor", "bad-parameter", "search-off", lines=True
     ),
 )
 async def list_entries(
     request: AnyRequest,
-    where: QueryFilter,
-    cursor: Cursor = None,
-    limit: Limit = None,
-    full_text: FullTextQuery = False,
+    where: parameters.QueryFilter,
+    cursor: parameters.Cursor = None,
+    limit: parameters.Limit = None,
+    full_text: parameters.FullTextQuery = False,
 ) -> Response[bytes] | Stream:
     """List entries that match the filters, newest arrivals first; those of a search by relevance."""
     services = services_of(request)
@@ -61,7 +53,7 @@ async def list_entries(
 
 @get("/entries/{entry_uid:str}", **describe("getEntry", "read", EntryShape, "not-found"))
 async def get_entry(
-    request: AnyRequest, entry_uid: EntryUid, full_text: FullTextQuery = False
+    request: AnyRequest, entry_uid: parameters.EntryUid, full_text: parameters.FullTextQuery = False
 ) -> Response[bytes]:
     """Get one entry."""
     if full_text:
@@ -77,7 +69,9 @@ async def get_entry(
     "/entries/{entry_uid:str}/revisions",
     **describe("listRevisions", "read", RevisionPage, "not-found", lines=True),
 )
-async def list_revisions(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes] | Stream:
+async def list_revisions(
+    request: AnyRequest, entry_uid: parameters.EntryUid
+) -> Response[bytes] | Stream:
     """List earlier revisions of an entry, oldest first."""
     services = services_of(request)
     return await list_response(request, lambda _: queries.revisions(entry_uid, services))
@@ -87,7 +81,7 @@ async def list_revisions(request: AnyRequest, entry_uid: EntryUid) -> Response[b
     "/entries/{entry_uid:str}/full-text",
     **describe("getFullText", "read", FullTextShape, "not-found"),
 )
-async def get_full_text(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]:
+async def get_full_text(request: AnyRequest, entry_uid: parameters.EntryUid) -> Response[bytes]:
     """Get the full text of an entry, extracted from its web page, or why it has none."""
     found = await full_texts.get_full_text(entry_uid, services_of(request))
     return json_response(request, found, modified=found.extracted_at)
@@ -97,7 +91,7 @@ async def get_full_text(request: AnyRequest, entry_uid: EntryUid) -> Response[by
     "/entries/{entry_uid:str}/raw",
     **describe("getEntryRaw", "read", bytes, "not-found", "not-kept", media_type=BINARY),
 )
-async def get_entry_raw(request: AnyRequest, entry_uid: EntryUid) -> Response[bytes]:
+async def get_entry_raw(request: AnyRequest, entry_uid: parameters.EntryUid) -> Response[bytes]:
     """Get the exact bytes of an entry in the publisher's document."""
     raw = await queries.entry_raw(entry_uid, services_of(request))
     return _bytes(request, raw, f"{raw.fetch.fetch_id}-{raw.offset}.bin")
@@ -107,14 +101,14 @@ async def get_entry_raw(request: AnyRequest, entry_uid: EntryUid) -> Response[by
     "/raw/{fetch_id:str}",
     **describe("getRaw", "read", bytes, "not-found", "not-kept", media_type=BINARY),
 )
-async def get_raw(request: AnyRequest, fetch_id: FetchId) -> Response[bytes]:
+async def get_raw(request: AnyRequest, fetch_id: parameters.FetchId) -> Response[bytes]:
     """Get the raw document of a fetch."""
     raw = await queries.raw(fetch_id, services_of(request))
     return _bytes(request, raw, f"{raw.fetch.fetch_id}.bin")
 
 
 @get("/raw/{fetch_id:str}/headers", **describe("getRawHeaders", "read", FetchShape, "not-found"))
-async def get_raw_headers(request: AnyRequest, fetch_id: FetchId) -> Response[bytes]:
+async def get_raw_headers(request: AnyRequest, fetch_id: parameters.FetchId) -> Response[bytes]:
     """Get a fetch with request and response headers; credentials are removed."""
     found = await queries.fetch(fetch_id, services_of(request))
     return json_response(request, found, modified=found.fetched_at)
@@ -122,7 +116,7 @@ async def get_raw_headers(request: AnyRequest, fetch_id: FetchId) -> Response[by
 
 @get("/articles", **describe("listArticles", "read", ArticlePage, "bad-cursor", lines=True))
 async def list_articles(
-    request: AnyRequest, cursor: Cursor = None, limit: Limit = None
+    request: AnyRequest, cursor: parameters.Cursor = None, limit: parameters.Limit = None
 ) -> Response[bytes] | Stream:
     """List articles: each once, whatever number of feeds carried it."""
     services = services_of(request)

@@ -13,17 +13,11 @@ from litestar.response import Stream
 
 from feedmill.engine.service import queries
 from feedmill.errors import CrowdedError
+from feedmill.interfaces.rest import responses
 from feedmill.interfaces.rest.auth import is_still_authorised
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import After, FeedsQuery, Limit
 from feedmill.interfaces.rest.problems import RequestError
-from feedmill.interfaces.rest.responses import (
-    NDJSON,
-    json_response,
-    stream_response,
-    until_revoked,
-    wants_ndjson,
-)
 from feedmill.interfaces.server_state import AnyRequest, AppState, app_state_of
 from feedmill.model.event import EventType
 from feedmill.publish.ndjson import event_line
@@ -76,10 +70,12 @@ async def list_events(
     state, wanted = app_state_of(request), _types(types)
     await queries.check_position(state.services, after, after_id)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
-    if wants_ndjson(request):
-        return stream_response(until_revoked(request, _all(state, after, choice)), NDJSON)
+    if responses.wants_ndjson(request):
+        return responses.stream_response(
+            responses.until_revoked(request, _all(state, after, choice)), responses.NDJSON
+        )
     page = await _first(state, after, choice, limit=limit, wait=_seconds(wait))
-    return json_response(request, page)
+    return responses.json_response(request, page)
 
 
 @get(
@@ -106,7 +102,7 @@ async def stream_events(
         message = "too many open streams"
         raise CrowdedError(message, reason="too-many-streams", retry_after_sec=10.0)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
-    return stream_response(_follow(request, begin, choice), SSE)
+    return responses.stream_response(_follow(request, begin, choice), SSE)
 
 
 async def _first(

@@ -14,46 +14,21 @@ from feedmill.engine.service.contents import documents, full_texts
 from feedmill.engine.service.feeds import backfill
 from feedmill.engine.service.feeds.simulate import DEFAULT_DAYS, simulate_store
 from feedmill.engine.service.health import figures
+from feedmill.interfaces.rest import parameters
 from feedmill.interfaces.rest.openapi import describe
-from feedmill.interfaces.rest.parameters import (
-    Cursor,
-    DaysQuery,
-    DiffFetch,
-    FeedId,
-    FullTextQuery,
-    GranularityQuery,
-    Limit,
-    PolicyQuery,
-    QueryFilter,
-    RangeSince,
-    RangeUntil,
-    SettingsQuery,
-    TagIs,
-    candidate_policy,
-    entry_filter_of_query,
-    moment,
-)
 from feedmill.interfaces.rest.responses import json_response, list_response, read_json
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.model.derived.document_diff import FetchDiff
+from feedmill.publish import shapes
 from feedmill.publish.figure_shapes import FeedFigures, SimulationShape
-from feedmill.publish.shapes import (
-    AddedFeed,
-    BackfillShape,
-    DecisionPage,
-    EntryPage,
-    FeedChange,
-    FeedDetail,
-    FeedPage,
-    FeedWish,
-    HealthShape,
-    Refetch,
-)
 
 
-@get("/", **describe("listFeeds", "read", FeedPage, "bad-cursor", lines=True))
+@get("/", **describe("listFeeds", "read", shapes.FeedPage, "bad-cursor", lines=True))
 async def list_feeds(
-    request: AnyRequest, tag: TagIs = None, cursor: Cursor = None, limit: Limit = None
+    request: AnyRequest,
+    tag: parameters.TagIs = None,
+    cursor: parameters.Cursor = None,
+    limit: parameters.Limit = None,
 ) -> Response[bytes] | Stream:
     """List subscriptions in the order in which they were added."""
     services = services_of(request)
@@ -70,18 +45,18 @@ async def list_feeds(
     **describe(
         "addFeed",
         "write",
-        AddedFeed,
+        shapes.AddedFeed,
         "bad-address",
         "invalid-body",
         "several-feeds",
         "no-feed-found",
-        body=FeedWish,
+        body=shapes.FeedWish,
         status=201,
     ),
 )
 async def add_feed(request: AnyRequest) -> Response[bytes]:
     """Subscribe to a feed; 200 when it already exists."""
-    wish = await read_json(request, FeedWish)
+    wish = await read_json(request, shapes.FeedWish)
     added = await subscriptions.add_feed(
         wish, services_of(request), app_state_of(request).subscriber
     )
@@ -91,9 +66,9 @@ async def add_feed(request: AnyRequest) -> Response[bytes]:
 
 @get(
     "/{feed_id:str}/backfill",
-    **describe("getBackfill", "read", BackfillShape, "not-found", conditional=False),
+    **describe("getBackfill", "read", shapes.BackfillShape, "not-found", conditional=False),
 )
-async def get_backfill(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
+async def get_backfill(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
     """Get how far the walk through the feed's archive has come, or where it would begin."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
@@ -102,11 +77,11 @@ async def get_backfill(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
 
 @post(
     "/{feed_id:str}/backfill",
-    **describe("startBackfill", "write", BackfillShape, "not-found", status=202),
+    **describe("startBackfill", "write", shapes.BackfillShape, "not-found", status=202),
 )
 async def start_backfill(
     request: AnyRequest,
-    feed_id: FeedId,
+    feed_id: parameters.FeedId,
     pages: Annotated[
         int | None, QueryParameter(description="Read at most so many pages.", ge=1, le=100_000)
     ] = None,
@@ -121,42 +96,51 @@ async def start_backfill(
 @delete(
     "/{feed_id:str}/backfill",
     status_code=200,
-    **describe("cancelBackfill", "write", BackfillShape, "not-found", "conflict", status=200),
+    **describe(
+        "cancelBackfill", "write", shapes.BackfillShape, "not-found", "conflict", status=200
+    ),
 )
-async def cancel_backfill(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
+async def cancel_backfill(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
     """Cancel the walk through a feed's archive; stored entries stay."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
     return json_response(request, await backfill.cancel_backfill(feed, services))
 
 
-@get("/{feed_id:str}", **describe("getFeed", "read", FeedDetail, "not-found"))
-async def get_feed(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
+@get("/{feed_id:str}", **describe("getFeed", "read", shapes.FeedDetail, "not-found"))
+async def get_feed(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
     """Get one feed."""
     return json_response(request, await queries.get_feed(feed_id, services_of(request)))
 
 
 @patch(
     "/{feed_id:str}",
-    **describe("changeFeed", "write", FeedDetail, "not-found", "invalid-body", body=FeedChange),
+    **describe(
+        "changeFeed",
+        "write",
+        shapes.FeedDetail,
+        "not-found",
+        "invalid-body",
+        body=shapes.FeedChange,
+    ),
 )
-async def change_feed(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
+async def change_feed(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
     """Change a feed: omitted fields stay, null restores the default."""
-    change = await read_json(request, FeedChange)
+    change = await read_json(request, shapes.FeedChange)
     return json_response(request, await queries.change_feed(feed_id, change, services_of(request)))
 
 
 @delete("/{feed_id:str}", **describe("removeFeed", "write", None, "not-found", status=204))
-async def remove_feed(request: AnyRequest, feed_id: FeedId) -> None:
+async def remove_feed(request: AnyRequest, feed_id: parameters.FeedId) -> None:
     """Delete a subscription and its entries."""
     await queries.remove_feed(feed_id, services_of(request))
 
 
 @post(
     "/{feed_id:str}/refetch",
-    **describe("refetchFeed", "write", Refetch, "not-found", "paused", status=202),
+    **describe("refetchFeed", "write", shapes.Refetch, "not-found", "paused", status=202),
 )
-async def refetch(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
+async def refetch(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
     """Schedule a feed for polling now, within the rate limit of its host."""
     done = await queries.refetch(feed_id, services_of(request))
     return json_response(request, done, status=202)
@@ -164,11 +148,11 @@ async def refetch(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
 
 @get(
     "/{feed_id:str}/entries",
-    dependencies={"where": Provide(entry_filter_of_query, sync_to_thread=False)},
+    dependencies={"where": Provide(parameters.entry_filter_of_query, sync_to_thread=False)},
     **describe(
         "listFeedEntries",
         "read",
-        EntryPage,
+        shapes.EntryPage,
         "not-found",
         "bad-cursor",
         "bad-parameter",
@@ -178,11 +162,11 @@ async def refetch(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
 )
 async def list_entries(
     request: AnyRequest,
-    feed_id: FeedId,
-    where: QueryFilter,
-    cursor: Cursor = None,
-    limit: Limit = None,
-    full_text: FullTextQuery = False,
+    feed_id: parameters.FeedId,
+    where: parameters.QueryFilter,
+    cursor: parameters.Cursor = None,
+    limit: parameters.Limit = None,
+    full_text: parameters.FullTextQuery = False,
 ) -> Response[bytes] | Stream:
     """List entries of one feed, newest arrivals first."""
     services = services_of(request)
@@ -196,10 +180,10 @@ async def list_entries(
 
 @get(
     "/{feed_id:str}/schedule",
-    **describe("getSchedule", "read", DecisionPage, "not-found", lines=True),
+    **describe("getSchedule", "read", shapes.DecisionPage, "not-found", lines=True),
 )
 async def schedule(
-    request: AnyRequest, feed_id: FeedId, limit: Limit = None
+    request: AnyRequest, feed_id: parameters.FeedId, limit: parameters.Limit = None
 ) -> Response[bytes] | Stream:
     """List schedule decisions of the feed, newest first."""
     services = services_of(request)
@@ -212,15 +196,15 @@ async def schedule(
 )
 async def simulation(
     request: AnyRequest,
-    feed_id: FeedId,
-    policy: PolicyQuery = None,
-    settings: SettingsQuery = None,
-    days: DaysQuery = DEFAULT_DAYS,
+    feed_id: parameters.FeedId,
+    policy: parameters.PolicyQuery = None,
+    settings: parameters.SettingsQuery = None,
+    days: parameters.DaysQuery = DEFAULT_DAYS,
 ) -> Response[bytes]:
     """Replay the recorded past of the feed under another scheduling policy; no request is sent."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
-    config = candidate_policy(services.config.schedule, policy, settings)
+    config = parameters.candidate_policy(services.config.schedule, policy, settings)
     done = await simulate_store(services, config, feeds=(feed,), days=days)
     return json_response(request, done.shape)
 
@@ -231,24 +215,24 @@ async def simulation(
 )
 async def stats(
     request: AnyRequest,
-    feed_id: FeedId,
-    since: RangeSince = None,
-    until: RangeUntil = None,
-    granularity: GranularityQuery = "day",
+    feed_id: parameters.FeedId,
+    since: parameters.RangeSince = None,
+    until: parameters.RangeUntil = None,
+    granularity: parameters.GranularityQuery = "day",
 ) -> Response[bytes]:
     """Figures of one feed by the hour or day: polls, failures, bytes, latency, lag."""
     found = await figures.feed_figures(
         feed_id,
         services_of(request),
-        since=moment(since, "since"),
-        until=moment(until, "until"),
+        since=parameters.moment(since, "since"),
+        until=parameters.moment(until, "until"),
         granularity=granularity,
     )
     return json_response(request, found)
 
 
-@get("/{feed_id:str}/health", **describe("getHealth", "read", HealthShape, "not-found"))
-async def health(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
+@get("/{feed_id:str}/health", **describe("getHealth", "read", shapes.HealthShape, "not-found"))
+async def health(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
     """Get the health of the feed: problem, since when, attempts, next poll."""
     return json_response(request, await queries.health(feed_id, services_of(request)))
 
@@ -258,7 +242,10 @@ async def health(request: AnyRequest, feed_id: FeedId) -> Response[bytes]:
     **describe("diffDocuments", "read", FetchDiff, "not-found", "not-kept", "conflict"),
 )
 async def diff(
-    request: AnyRequest, feed_id: FeedId, before: DiffFetch = None, after: DiffFetch = None
+    request: AnyRequest,
+    feed_id: parameters.FeedId,
+    before: parameters.DiffFetch = None,
+    after: parameters.DiffFetch = None,
 ) -> Response[bytes]:
     """Compare two documents of a feed, entry by entry; the last two different ones by default."""
     found = await documents.diff_last_documents(

@@ -8,17 +8,10 @@ from litestar.params import QueryParameter
 
 from feedmill.engine.service import subscriptions
 from feedmill.interfaces.request_auth import is_cross_origin
+from feedmill.interfaces.rest import responses
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import TagIs
 from feedmill.interfaces.rest.problems import RequestError
-from feedmill.interfaces.rest.responses import (
-    JSON,
-    bytes_response,
-    check_content_type,
-    json_response,
-    read_body,
-    read_json,
-)
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.publish.shapes import (
     CanonicalShape,
@@ -29,7 +22,7 @@ from feedmill.publish.shapes import (
 )
 
 OPML = "text/x-opml"
-_LISTS = (OPML, "application/xml", "text/xml", JSON)
+_LISTS = (OPML, "application/xml", "text/xml", responses.JSON)
 
 TagsQuery = Annotated[
     list[str] | None,
@@ -55,11 +48,11 @@ BudgetQuery = Annotated[
 )
 async def import_list(request: AnyRequest, tag: TagsQuery = None) -> Response[bytes]:
     """Subscribe to every feed of a list: OPML, or JSON with `feeds`."""
-    check_content_type(request, _LISTS)
+    responses.check_content_type(request, _LISTS)
     state = app_state_of(request)
-    data = await read_body(request, state.config.import_bytes)
+    data = await responses.read_body(request, state.config.import_bytes)
     done = await subscriptions.import_list(data, state.services, tags=tag or ())
-    return json_response(request, done)
+    return responses.json_response(request, done)
 
 
 @get("/export.opml", **describe("exportList", "read", str, media_type=OPML))
@@ -67,7 +60,7 @@ async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]
     """Export all subscriptions as OPML 2.0, without credentials."""
     body = await subscriptions.export_opml(services_of(request), tag=tag)
     name = {"Content-Disposition": 'attachment; filename="feedmill.opml"'}
-    return bytes_response(request, body, OPML, headers=name)
+    return responses.bytes_response(request, body, OPML, headers=name)
 
 
 @post(
@@ -85,10 +78,10 @@ async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]
 )
 async def canonicalize(request: AnyRequest) -> Response[bytes]:
     """Find and verify the canonical address of a feed."""
-    wish = await read_json(request, CanonicalWish)
+    wish = await responses.read_json(request, CanonicalWish)
     state = app_state_of(request)
     found = await subscriptions.canonicalize(wish.url, state.services, state.subscriber)
-    return json_response(request, found)
+    return responses.json_response(request, found)
 
 
 @get(
@@ -114,7 +107,7 @@ async def discover(
     state = app_state_of(request)
     wish = DiscoverWish(url=url, budget=budget)
     found = await subscriptions.discover(wish, state.services, state.subscriber)
-    return json_response(request, found)
+    return responses.json_response(request, found)
 
 
 list_routes = Router(

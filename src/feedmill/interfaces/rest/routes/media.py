@@ -11,15 +11,9 @@ from litestar.params import PathParameter, QueryParameter
 from litestar.response import Stream
 
 from feedmill.engine.service.contents import media
+from feedmill.interfaces.rest import responses
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, Limit
-from feedmill.interfaces.rest.responses import (
-    REVALIDATE,
-    is_not_modified,
-    json_response,
-    list_response,
-    until_revoked,
-)
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.media.resume import ByteRange, Unsatisfiable, read_range
 from feedmill.model.derived.media import MediaItem, MediaState
@@ -39,7 +33,7 @@ _HARMLESS: Final = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
     "Accept-Ranges": "bytes",
-    "Cache-Control": REVALIDATE,
+    "Cache-Control": responses.REVALIDATE,
 }
 
 
@@ -58,13 +52,15 @@ async def list_media(
     ask = partial(
         media.list_media, services_of(request), feed_id=feed, entry_uid=entry, state=state_is
     )
-    return await list_response(request, lambda after: ask(cursor=after, limit=limit), cursor)
+    return await responses.list_response(
+        request, lambda after: ask(cursor=after, limit=limit), cursor
+    )
 
 
 @get("/{media_id:str}", **describe("getMedia", "read", MediaShape, "not-found"))
 async def get_media(request: AnyRequest, media_id: MediaId) -> Response[bytes]:
     """Get one file's state."""
-    return json_response(request, await media.get_media(media_id, services_of(request)))
+    return responses.json_response(request, await media.get_media(media_id, services_of(request)))
 
 
 @get(
@@ -77,7 +73,7 @@ async def get_media_file(request: AnyRequest, media_id: MediaId) -> Response[byt
     item = await media.stored_media(media_id, services)
     size, tag = item.size_bytes or 0, f'"{item.sha256}"'
     fields = _HARMLESS | {"ETag": tag, "Content-Disposition": _disposition(item)}
-    if is_not_modified(request, tag, None):
+    if responses.is_not_modified(request, tag, None):
         return Response(b"", status_code=304, headers=fields)
     condition = request.headers.get("if-range")
     asked = request.headers.get("range") if condition in (None, tag) else None
@@ -91,7 +87,7 @@ async def get_media_file(request: AnyRequest, media_id: MediaId) -> Response[byt
         fields["Content-Range"] = f"bytes {part.start}-{part.end - 1}/{size}"
     chunks: AsyncIterator[bytes] = media.read_media(item, services, part.start, part.end)
     return Stream(
-        until_revoked(request, chunks),
+        responses.until_revoked(request, chunks),
         status_code=206 if chosen is not None else 200,
         headers=fields,
         media_type=_served_type(item),
@@ -104,7 +100,7 @@ async def get_media_file(request: AnyRequest, media_id: MediaId) -> Response[byt
 )
 async def retry_media(request: AnyRequest, media_id: MediaId) -> Response[bytes]:
     """Queue a download again that failed or was pruned."""
-    return json_response(request, await media.retry_media(media_id, services_of(request)))
+    return responses.json_response(request, await media.retry_media(media_id, services_of(request)))
 
 
 def _served_type(item: MediaItem) -> str:

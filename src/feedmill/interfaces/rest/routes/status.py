@@ -10,33 +10,14 @@ from feedmill.engine.service.feeds.simulate import DEFAULT_DAYS, simulate_store
 from feedmill.engine.service.health import figures
 from feedmill.engine.service.health.service_levels import service_levels as levels
 from feedmill.engine.service.health.status import status as engine_status
+from feedmill.interfaces.rest import parameters
 from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.openapi_page import POLICY
-from feedmill.interfaces.rest.parameters import (
-    DayQuery,
-    DaysQuery,
-    GranularityQuery,
-    Limit,
-    PolicyQuery,
-    ProblemCode,
-    RangeSince,
-    RangeUntil,
-    SettingsQuery,
-    TopByQuery,
-    candidate_policy,
-    moment,
-)
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError
 from feedmill.interfaces.rest.responses import bytes_response, json_response
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.observe.metrics import METRICS_TYPE
-from feedmill.publish.figure_shapes import (
-    ServiceLevels,
-    SimulationShape,
-    Stats,
-    StatusShape,
-    TopFeeds,
-)
+from feedmill.publish import figure_shapes
 from feedmill.publish.shapes import Problem, Ready
 
 _PLAIN = "text/plain"
@@ -72,65 +53,70 @@ async def metrics(request: AnyRequest) -> Response[bytes]:
     return Response(page, media_type=kind, headers={"Cache-Control": "no-store", "Vary": "Accept"})
 
 
-@get("/stats", **describe("getStats", "read", Stats, "bad-parameter"))
+@get("/stats", **describe("getStats", "read", figure_shapes.Stats, "bad-parameter"))
 async def stats(
     request: AnyRequest,
-    since: RangeSince = None,
-    until: RangeUntil = None,
-    granularity: GranularityQuery = "hour",
+    since: parameters.RangeSince = None,
+    until: parameters.RangeUntil = None,
+    granularity: parameters.GranularityQuery = "hour",
 ) -> Response[bytes]:
     """Count feeds, entries, fetches and events; figures of all feeds by the hour or day."""
     found = await figures.stats(
         services_of(request),
-        since=moment(since, "since"),
-        until=moment(until, "until"),
+        since=parameters.moment(since, "since"),
+        until=parameters.moment(until, "until"),
         granularity=granularity,
     )
     return json_response(request, found)
 
 
-@get("/stats/top", **describe("getTopFeeds", "read", TopFeeds, "bad-parameter"))
+@get("/stats/top", **describe("getTopFeeds", "read", figure_shapes.TopFeeds, "bad-parameter"))
 async def top(
     request: AnyRequest,
-    by: TopByQuery = "new",
-    since: RangeSince = None,
-    until: RangeUntil = None,
-    limit: Limit = None,
+    by: parameters.TopByQuery = "new",
+    since: parameters.RangeSince = None,
+    until: parameters.RangeUntil = None,
+    limit: parameters.Limit = None,
 ) -> Response[bytes]:
     """Rank feeds by new entries, bytes, errors, latency or lag, over whole days."""
     found = await figures.top_feeds(
         by,
         services_of(request),
-        since=moment(since, "since"),
-        until=moment(until, "until"),
+        since=parameters.moment(since, "since"),
+        until=parameters.moment(until, "until"),
         limit=limit,
     )
     return json_response(request, found)
 
 
-@get("/service-levels", **describe("getServiceLevels", "read", ServiceLevels, "bad-parameter"))
-async def service_levels(request: AnyRequest, day: DayQuery = None) -> Response[bytes]:
+@get(
+    "/service-levels",
+    **describe("getServiceLevels", "read", figure_shapes.ServiceLevels, "bad-parameter"),
+)
+async def service_levels(request: AnyRequest, day: parameters.DayQuery = None) -> Response[bytes]:
     """Service levels of a day: latency, failed fetches, feeds polled on time."""
-    return json_response(request, await levels(services_of(request), day=moment(day, "day")))
+    return json_response(
+        request, await levels(services_of(request), day=parameters.moment(day, "day"))
+    )
 
 
-@get("/status", **describe("getStatus", "read", StatusShape, conditional=False))
+@get("/status", **describe("getStatus", "read", figure_shapes.StatusShape, conditional=False))
 async def status(request: AnyRequest) -> Response[bytes]:
     """The whole engine at a glance: feeds, recent polls, resting hosts, sizes, what to do next."""
     found = await engine_status(services_of(request))
     return json_response(request, found, headers={"Cache-Control": "no-store"})
 
 
-@get("/simulation", **describe("simulate", "read", SimulationShape, "bad-parameter"))
+@get("/simulation", **describe("simulate", "read", figure_shapes.SimulationShape, "bad-parameter"))
 async def simulation(
     request: AnyRequest,
-    policy: PolicyQuery = None,
-    settings: SettingsQuery = None,
-    days: DaysQuery = DEFAULT_DAYS,
+    policy: parameters.PolicyQuery = None,
+    settings: parameters.SettingsQuery = None,
+    days: parameters.DaysQuery = DEFAULT_DAYS,
 ) -> Response[bytes]:
     """Replay the recorded past of all feeds, or an even sample, under another scheduling policy."""
     services = services_of(request)
-    config = candidate_policy(services.config.schedule, policy, settings)
+    config = parameters.candidate_policy(services.config.schedule, policy, settings)
     return json_response(request, (await simulate_store(services, config, days=days)).shape)
 
 
@@ -148,7 +134,7 @@ async def docs(request: AnyRequest) -> Response[bytes]:
 
 
 @get("/problems/{code:str}", **describe("getProblem", None, Problem, "not-found"))
-async def problem(request: AnyRequest, code: ProblemCode) -> Response[bytes]:
+async def problem(request: AnyRequest, code: parameters.ProblemCode) -> Response[bytes]:
     """Describe a problem type: the target of its `type` URI."""
     kind = PROBLEM_KINDS.get(code)
     if kind is None:

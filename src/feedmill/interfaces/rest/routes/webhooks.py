@@ -10,26 +10,19 @@ from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, Limit, WebhookId
 from feedmill.interfaces.rest.responses import ListPage, json_response, list_response, read_json
 from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.publish import shapes
 from feedmill.publish.cursors import read_cursor, write_cursor
-from feedmill.publish.shapes import (
-    DeadLetterPage,
-    NewWebhook,
-    WebhookChange,
-    WebhookPage,
-    WebhookShape,
-    WebhookWish,
-)
 from feedmill.publish.to_shapes import new_webhook, webhook_shape
 
 
-@get("/", **describe("listWebhooks", "admin", WebhookPage, lines=True))
+@get("/", **describe("listWebhooks", "admin", shapes.WebhookPage, lines=True))
 async def list_webhooks(request: AnyRequest) -> Response[bytes] | Stream:
     """List webhooks with state and last result."""
     services = services_of(request)
 
     async def fetch_page(_: str | None) -> ListPage:
         found = await services.store.webhooks()
-        return WebhookPage(items=tuple(webhook_shape(one) for one in found))
+        return shapes.WebhookPage(items=tuple(webhook_shape(one) for one in found))
 
     return await list_response(request, fetch_page)
 
@@ -39,17 +32,17 @@ async def list_webhooks(request: AnyRequest) -> Response[bytes] | Stream:
     **describe(
         "addWebhook",
         "admin",
-        NewWebhook,
+        shapes.NewWebhook,
         "bad-address",
         "invalid-body",
         "not-found",
-        body=WebhookWish,
+        body=shapes.WebhookWish,
         status=201,
     ),
 )
 async def add_webhook(request: AnyRequest) -> Response[bytes]:
     """Add a webhook that receives events from now on; its secret is returned only once."""
-    wish: WebhookWish = await read_json(request, WebhookWish)
+    wish: shapes.WebhookWish = await read_json(request, shapes.WebhookWish)
     made = await webhooks.add_webhook(
         wish.url,
         services_of(request),
@@ -64,7 +57,7 @@ async def add_webhook(request: AnyRequest) -> Response[bytes]:
     return json_response(request, new_webhook(made), status=201, headers=headers)
 
 
-@get("/{webhook_id:str}", **describe("getWebhook", "admin", WebhookShape, "not-found"))
+@get("/{webhook_id:str}", **describe("getWebhook", "admin", shapes.WebhookShape, "not-found"))
 async def get_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[bytes]:
     """Get one webhook."""
     found = await webhooks.load_webhook(webhook_id, services_of(request).store)
@@ -74,12 +67,17 @@ async def get_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[by
 @patch(
     "/{webhook_id:str}",
     **describe(
-        "changeWebhook", "admin", WebhookShape, "not-found", "invalid-body", body=WebhookChange
+        "changeWebhook",
+        "admin",
+        shapes.WebhookShape,
+        "not-found",
+        "invalid-body",
+        body=shapes.WebhookChange,
     ),
 )
 async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[bytes]:
     """Pause or resume a webhook, or deliver again from an event on."""
-    change: WebhookChange = await read_json(request, WebhookChange)
+    change: shapes.WebhookChange = await read_json(request, shapes.WebhookChange)
     services = services_of(request)
     if change.from_seq is not None:
         await webhooks.replay_webhook(webhook_id, change.from_seq, services.store)
@@ -102,7 +100,7 @@ async def remove_webhook(request: AnyRequest, webhook_id: WebhookId) -> None:
     **describe(
         "listDeadLetters",
         "admin",
-        DeadLetterPage,
+        shapes.DeadLetterPage,
         "not-found",
         "bad-cursor",
         lines=True,
@@ -120,7 +118,7 @@ async def list_dead(
         page = await services.store.dead_letters(
             webhook_id, after=read_cursor("dead", after), limit=clamp_limit(limit)
         )
-        return DeadLetterPage(items=page.items, next=write_cursor("dead", page.next))
+        return shapes.DeadLetterPage(items=page.items, next=write_cursor("dead", page.next))
 
     return await list_response(request, fetch_page, cursor)
 

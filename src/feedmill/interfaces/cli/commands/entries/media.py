@@ -15,17 +15,11 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents import media as engine
 from feedmill.engine.service.feed_lookup import feed_id_of, resolve_feeds
+from feedmill.interfaces.cli import output
 from feedmill.interfaces.cli.command import Answer, Printer, command
 from feedmill.interfaces.cli.feed_switches import switch_feeds
 from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import feeds_argument, list_options, option, parse_duration
-from feedmill.interfaces.cli.output import (
-    format_bytes,
-    format_count,
-    shorten,
-    show_list,
-    show_table,
-)
 from feedmill.model.derived.media import MEDIA_STATES, MediaItem
 from feedmill.publish.shapes import FeedChange, MediaPage
 
@@ -93,7 +87,7 @@ async def fetch_command(services: Services, feeds: tuple[str, ...]) -> Printer:
         for feed in chosen
         for one in (await engine.list_media(services, feed_id=feed.id, limit=1000)).items
     ]
-    return partial(show_list, found, _HEAD, [_row(one) for one in found], empty=_NONE)
+    return partial(output.show_list, found, _HEAD, [_row(one) for one in found], empty=_NONE)
 
 
 @command("list", of=media)
@@ -126,14 +120,14 @@ async def get_command(services: Services, media_id: str, *, out: str | None) -> 
     """
     if out is None:
         one = await engine.get_media(media_id, services)
-        return Answer(one, lambda: show_table(_HEAD, [_row(one)], wrap=True))
+        return Answer(one, lambda: output.show_table(_HEAD, [_row(one)], wrap=True))
     found = await engine.stored_media(media_id, services)
     with click.open_file(out, "wb") as file:
         async for piece in engine.read_media(found, services):
             file.write(piece)
     if out == "-":
         return lambda: None
-    return Answer(found, f"{format_bytes(found.size_bytes or 0)} written to {Path(out)}")
+    return Answer(found, f"{output.format_bytes(found.size_bytes or 0)} written to {Path(out)}")
 
 
 @command("retry", of=media)
@@ -141,7 +135,7 @@ async def get_command(services: Services, media_id: str, *, out: str | None) -> 
 async def retry_command(services: Services, media_ids: tuple[str, ...]) -> Answer:
     """Queue downloads again that failed or were pruned."""
     done = [await engine.retry_media(one, services) for one in media_ids]
-    words = f"{format_count(len(done), 'download')} queued again"
+    words = f"{output.format_count(len(done), 'download')} queued again"
     return Answer({"items": done, "next": None}, words)
 
 
@@ -159,7 +153,9 @@ async def prune_command(
     feed_id = await feed_id_of(feed, services)
     before = None if age is None else services.clock.now() - age
     done = await engine.prune_media(services, media_ids=media_ids, feed_id=feed_id, before=before)
-    words = f"{format_count(done.pruned, 'file')} pruned, {done.files} deleted from the store"
+    words = (
+        f"{output.format_count(done.pruned, 'file')} pruned, {done.files} deleted from the store"
+    )
     return Answer(done, words)
 
 
@@ -174,15 +170,15 @@ def _row(one: MediaItem) -> tuple[str, ...]:
         one.state,
         _size(one),
         one.media_type or one.type or "-",
-        shorten(one.path or one.url, 100),
-        shorten(why, 80),
+        output.shorten(one.path or one.url, 100),
+        output.shorten(why, 80),
     )
 
 
 def _size(one: MediaItem) -> str:
     if one.size_bytes is not None:
-        return format_bytes(one.size_bytes)
+        return output.format_bytes(one.size_bytes)
     if one.received_bytes:
-        total = f" of {format_bytes(one.length)}" if one.length else ""
-        return f"{format_bytes(one.received_bytes)}{total}"
+        total = f" of {output.format_bytes(one.length)}" if one.length else ""
+        return f"{output.format_bytes(one.received_bytes)}{total}"
     return "-"

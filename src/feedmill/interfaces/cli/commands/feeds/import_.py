@@ -12,13 +12,7 @@ from msgspec import json
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.subscriptions import keep_first_with
-from feedmill.engine.subscribe.import_list import (
-    ADDED,
-    EXISTING,
-    UNPROVEN,
-    ImportReport,
-    import_outlines,
-)
+from feedmill.engine.subscribe import import_list
 from feedmill.engine.subscribe.list_formats import read_list
 from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import exit_with_error
@@ -58,7 +52,7 @@ def import_(file: str, tags: tuple[str, ...], report: Path | None, *, as_is: boo
 
     async def action(services: Services) -> Answer:
         with progress(len(outlines), "importing") as step:
-            done = await import_outlines(
+            done = await import_list.import_outlines(
                 outlines,
                 services,
                 tags=tags,
@@ -74,12 +68,14 @@ def import_(file: str, tags: tuple[str, ...], report: Path | None, *, as_is: boo
     answer_with(action)
 
 
-def _shape(done: ImportReport) -> dict[str, Any]:
+def _shape(done: import_list.ImportReport) -> dict[str, Any]:
     return {
         "total": done.total,
-        "added": done.count(ADDED),
-        "existing": done.count(EXISTING),
-        "unproven": [_problem_shape(item) for item in done.items if item.outcome == UNPROVEN],
+        "added": done.count(import_list.ADDED),
+        "existing": done.count(import_list.EXISTING),
+        "unproven": [
+            _problem_shape(item) for item in done.items if item.outcome == import_list.UNPROVEN
+        ],
         "failed": [_problem_shape(item) for item in done.failed],
         "resumed": done.resumed,
     }
@@ -89,17 +85,17 @@ def _problem_shape(item: ImportedOutline) -> dict[str, str]:
     return {"url": item.url, "reason": item.reason, "message": item.detail}
 
 
-def _say(done: ImportReport) -> None:
-    unproven = done.count(UNPROVEN)
+def _say(done: import_list.ImportReport) -> None:
+    unproven = done.count(import_list.UNPROVEN)
     click.echo(
-        f"{done.total} listed: {done.count(ADDED) + unproven} added, "
-        f"{done.count(EXISTING)} already subscribed, {len(done.failed)} rejected"
+        f"{done.total} listed: {done.count(import_list.ADDED) + unproven} added, "
+        f"{done.count(import_list.EXISTING)} already subscribed, {len(done.failed)} rejected"
     )
     if done.resumed:
         click.echo(f"{done.resumed} of them by an earlier, interrupted run")
     if unproven:
         click.echo(f"{unproven} did not answer and were added as listed; polling will retry:")
-        _say_reasons(item for item in done.items if item.outcome == UNPROVEN)
+        _say_reasons(item for item in done.items if item.outcome == import_list.UNPROVEN)
     if done.failed:
         click.echo("rejected:")
         _say_reasons(done.failed)

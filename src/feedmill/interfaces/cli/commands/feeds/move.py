@@ -11,12 +11,7 @@ from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import flag
 from feedmill.interfaces.cli.output import shorten, style_text
 from feedmill.model.feed import Feed
-from feedmill.publish.move_shapes import (
-    candidate_in_words,
-    candidate_shape,
-    move_in_words,
-    refusal_in_words,
-)
+from feedmill.publish import move_shapes
 
 _WIDTH = 4_000  # characters of a line; an address may be long
 
@@ -59,11 +54,13 @@ async def _shown(feed: Feed, services: Services) -> Answer:
     shape = {
         "feed_id": feed.id,
         "url": feed.url,
-        "candidate": None if candidate is None else candidate_shape(candidate, config),
+        "candidate": None if candidate is None else move_shapes.candidate_shape(candidate, config),
         "moves": history,
     }
-    words = () if candidate is None else candidate_in_words(candidate, config)
-    lines = [f"  {_line(sentence)}" for sentence in (*words, *map(move_in_words, history))]
+    words = () if candidate is None else move_shapes.candidate_in_words(candidate, config)
+    lines = [
+        f"  {_line(sentence)}" for sentence in (*words, *map(move_shapes.move_in_words, history))
+    ]
     first = _line(style_text(f"The address is {feed.url}.", bold=True))
     return Answer(shape, "\n".join([first, *lines]))
 
@@ -80,7 +77,7 @@ def _moved(feed: Feed, followed: MoveResult, where: str) -> Answer:
 
 def _refuse(followed: MoveResult) -> None:
     resting = followed.outcome == "put-off"
-    why = "the host asked for a pause" if resting else refusal_in_words(followed.reason)
+    why = "the host asked for a pause" if resting else move_shapes.refusal_in_words(followed.reason)
     hints = {
         "host-resting": "try again later",
         "not-the-same-feed": "to move anyway, pass --force",

@@ -14,15 +14,9 @@ from feedmill.engine.ports.events import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli import long_running
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.long_running import (
-    role_services,
-    run_role,
-    stop_after,
-    wait_until_stopped,
-    watch_role,
-)
 from feedmill.interfaces.cli.options import duration_option, option, webhooks_option
 from feedmill.interfaces.cli.output import format_count, show_json_line
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
@@ -62,16 +56,16 @@ def relay(after: int | None, duration: float | None, *, webhooks: bool) -> None:
             _say(bus, webhooks=webhooks)
             return await _relay(services, bus, duration, webhooks=webhooks)
 
-    run_role(config, "await", action)
+    long_running.run_role(config, "await", action)
 
 
 async def _relay(
     services: Services, bus: Bus | None, duration: float | None, *, webhooks: bool
 ) -> SignalHandler:
-    watch, report, stopping = watch_role()
+    watch, report, stopping = long_running.watch_role()
     parts = [*(["bus"] if bus else []), *(["webhooks"] if webhooks else [])]
     consumers = [bus.name] if bus else []
-    role_tasks = role_services(
+    role_tasks = long_running.role_services(
         services, watch, "relay", report.metrics, parts=parts, consumers=consumers
     )
     async with role_tasks, asyncio.TaskGroup() as group:
@@ -80,8 +74,8 @@ async def _relay(
         if webhooks:
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
         if duration is not None:
-            group.create_task(stop_after(watch, duration))
-        await wait_until_stopped(watch)
+            group.create_task(long_running.stop_after(watch, duration))
+        await long_running.wait_until_stopped(watch)
     return stopping
 
 

@@ -17,28 +17,15 @@ from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.run.lifecycle import RefreshListener
 from feedmill.engine.run.services import Services
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
+from feedmill.interfaces.cli import long_running, output
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.commands.servers.relay import run_bus_relay
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.long_running import (
-    deliver_to_sinks,
-    poll_until_stopped,
-    role_services,
-    run_role,
-    watch_role,
-)
 from feedmill.interfaces.cli.options import (
     duration_option,
     flag,
     option,
     webhooks_option,
-)
-from feedmill.interfaces.cli.output import (
-    format_duration,
-    pad_text,
-    shorten,
-    show_json_line,
-    style_text,
 )
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 from feedmill.interfaces.cli.servers import console_beside, listen_for_hubs
@@ -83,7 +70,7 @@ def run(**chosen: Any) -> None:  # noqa: ANN401
     if chosen.pop("quiet") or chosen["to_stdout"]:
         show = ()
     engine = partial(run_engine, show=show, **chosen)
-    run_role(config, "apply", engine)
+    long_running.run_role(config, "apply", engine)
 
 
 async def run_engine(
@@ -99,13 +86,13 @@ async def run_engine(
     port: int | None = None,
 ) -> SignalHandler:
     """Run until a signal or the end of `duration`; the handler tells which signal it was."""
-    watch, report, stopping = watch_role(show)
+    watch, report, stopping = long_running.watch_role(show)
     sinks = [
         *(await file_sinks(services) if taps else ()),
         *([stdout_sink(services.config)] if to_stdout else []),
     ]
     bus = None if services.config.bus.url is None else make_bus(services.config)
-    role_tasks = role_services(
+    role_tasks = long_running.role_services(
         services,
         watch,
         "run",
@@ -123,12 +110,12 @@ async def run_engine(
         await listen_for_hubs(stack, services)
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
-        deliver_to_sinks(group, services, sinks, watch)
+        long_running.deliver_to_sinks(group, services, sinks, watch)
         group.create_task(run_maintenance(services, watch))
         group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
         if webhooks:
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
-        await poll_until_stopped(group, services, watch, duration)
+        await long_running.poll_until_stopped(group, services, watch, duration)
     return stopping
 
 
@@ -142,10 +129,10 @@ def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
     wait = result.feed.next_poll_at - fetch.fetched_at
     mended = f" repaired: {', '.join(fetch.repairs)}" if fetch.repairs else ""
     room = _room()
-    name = shorten(result.feed.title or _end_of(before.url, room), room)
+    name = output.shorten(result.feed.title or _end_of(before.url, room), room)
     click.echo(
-        f"{fetch.fetched_at:%H:%M:%S} {style_text(f'{fetch.outcome:<16}', fg='green' if good else 'red')}"
-        f"{news:<8}{pad_text(name, room + 2)}next in {format_duration(wait):<9}{result.feed.reason}{mended}"
+        f"{fetch.fetched_at:%H:%M:%S} {output.style_text(f'{fetch.outcome:<16}', fg='green' if good else 'red')}"
+        f"{news:<8}{output.pad_text(name, room + 2)}next in {output.format_duration(wait):<9}{result.feed.reason}{mended}"
     )
 
 
@@ -163,4 +150,4 @@ def _room() -> int:
 
 def show_refresh_json(_: Feed, result: Refresh, __: Committed) -> None:
     """Print one line of JSON per refresh."""
-    show_json_line(refresh_wire(result.feed, result.fetch))
+    output.show_json_line(refresh_wire(result.feed, result.fetch))

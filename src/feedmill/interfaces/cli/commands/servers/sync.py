@@ -22,17 +22,10 @@ from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import BlobError, FeedmillError, StoreError
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
+from feedmill.interfaces.cli import output
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error, is_json
 from feedmill.interfaces.cli.options import flag, option
-from feedmill.interfaces.cli.output import (
-    format_count,
-    format_duration,
-    progress,
-    shorten,
-    show_json,
-    style_text,
-)
 from feedmill.interfaces.cli.run_command import config_of, run_async, stop_on_signals
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed
@@ -76,7 +69,7 @@ def sync(feeds: tuple[str, ...], *, force: bool, taps: bool) -> None:
     result = run_async(action)
     stopped = result.pop("interrupted")
     if is_json():
-        show_json(result)
+        output.show_json(result)
     else:
         print_result(result)
     if stopped:
@@ -95,7 +88,7 @@ async def poll_once(
     failures: list[dict[str, Any]] = []
     report = RefreshReport(logger("engine"), Metrics(), shown=True)
     total = len(chosen) if chosen else (await services.store.counts())["feeds"] if force else None
-    with progress(total, "polling") as step:
+    with output.progress(total, "polling") as step:
 
         def count(_: Feed, result: Refresh, __: Committed) -> None:
             _count(counts, failures, result)
@@ -176,23 +169,23 @@ def print_result(result: dict[str, Any]) -> None:
         click.echo(f"nothing is due before {due}; --force polls now" if due else "no feeds to poll")
         return
     click.echo(
-        f"{format_count(result['feeds_checked'], 'feed')} checked, {result['feeds_nochange']} without change: "
-        f"{format_count(result['new'], 'new entry', 'new entries')}, {result['updated']} updated, "
-        f"{result['unchanged']} unchanged, {format_count(result['errors'], 'error')}"
+        f"{output.format_count(result['feeds_checked'], 'feed')} checked, {result['feeds_nochange']} without change: "
+        f"{output.format_count(result['new'], 'new entry', 'new entries')}, {result['updated']} updated, "
+        f"{result['unchanged']} unchanged, {output.format_count(result['errors'], 'error')}"
     )
     if result["faults"]:
         click.echo(
-            f"{format_count(result['faults'], 'feed')} failed for a reason of feedmill's own; see the log,"
+            f"{output.format_count(result['faults'], 'feed')} failed for a reason of feedmill's own; see the log,"
             " and check the store with `feedmill verify`",
             err=True,
         )
     for one in result["failures"]:
-        words = shorten(f"{mask_address(one['url'])} {one['detail']}", 200)
-        again = format_duration(timedelta(seconds=one["wait_sec"]))
-        click.echo(f"  {style_text(one['reason'], fg='red')} {words} (next poll in {again})")
+        words = output.shorten(f"{mask_address(one['url'])} {one['detail']}", 200)
+        again = output.format_duration(timedelta(seconds=one["wait_sec"]))
+        click.echo(f"  {output.style_text(one['reason'], fg='red')} {words} (next poll in {again})")
     for entry in result.get("entries", ()):
         published = entry["published_effective"] or entry["first_seen"]
-        click.echo(f"{published}  {shorten(entry['title'] or '-', 120)}")
-        click.echo(f"  {shorten(entry['canonical_link'] or '-', 400)}")
+        click.echo(f"{published}  {output.shorten(entry['title'] or '-', 120)}")
+        click.echo(f"  {output.shorten(entry['canonical_link'] or '-', 400)}")
     if not result["persisted"]:
         click.echo("nothing was kept: the store could not be opened")

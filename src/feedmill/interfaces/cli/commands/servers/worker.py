@@ -10,15 +10,10 @@ from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.run.lifecycle import RefreshListener
 from feedmill.engine.run.services import Services
+from feedmill.interfaces.cli import long_running
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.commands.servers.run import show_refresh_json
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.long_running import (
-    poll_until_stopped,
-    role_services,
-    run_role,
-    watch_role,
-)
 from feedmill.interfaces.cli.options import duration_option
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 
@@ -40,14 +35,16 @@ def worker(duration: float | None) -> None:
     config = config_of()
     announce_settings(config)
     show: tuple[RefreshListener, ...] = (show_refresh_json,) if is_json() else ()
-    run_role(config, "await", lambda services: _work(services, duration, show))
+    long_running.run_role(config, "await", lambda services: _work(services, duration, show))
 
 
 async def _work(
     services: Services, duration: float | None, show: tuple[RefreshListener, ...]
 ) -> SignalHandler:
-    watch, report, stopping = watch_role(show)
-    role_tasks = role_services(services, watch, "worker", report.metrics, parts=("polls",))
+    watch, report, stopping = long_running.watch_role(show)
+    role_tasks = long_running.role_services(
+        services, watch, "worker", report.metrics, parts=("polls",)
+    )
     if not show:
         click.echo(
             f"polling as {watch.owner}; `feedmill workers` lists all workers, -v logs each refresh"
@@ -55,5 +52,5 @@ async def _work(
     async with role_tasks, asyncio.TaskGroup() as group:
         group.create_task(run_maintenance(services, watch))
         group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
-        await poll_until_stopped(group, services, watch, duration)
+        await long_running.poll_until_stopped(group, services, watch, duration)
     return stopping

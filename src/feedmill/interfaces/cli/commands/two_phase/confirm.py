@@ -13,24 +13,13 @@ import click
 from msgspec import to_builtins
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.two_phase.confirmation import (
-    Ticket,
-    accept_question,
-    decline_question,
-    get_question,
-)
+from feedmill.engine.two_phase import confirmation
 from feedmill.engine.two_phase.review import PendingQuestion, pending_questions
 from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.errors import ConflictError
+from feedmill.interfaces.cli import output
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
 from feedmill.interfaces.cli.options import list_options
-from feedmill.interfaces.cli.output import (
-    format_count,
-    format_duration,
-    shorten,
-    show_list,
-    style_text,
-)
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.interfaces.user_name import user_name
 
@@ -72,7 +61,7 @@ async def _asked(code: str | None, services: Services) -> list[PendingQuestion]:
     if code is None:
         questions = list(await services.store.questions(now))
     else:
-        question = await get_question(code, services.store)
+        question = await confirmation.get_question(code, services.store)
         if question.state != "pending" or now >= question.expires_at:
             message = f"the question {question.code} was already answered or has expired"
             raise ConflictError(message, reason="not-open", hint="have the agent ask again")
@@ -87,23 +76,27 @@ def _show(found: list[PendingQuestion]) -> None:
         for asked in found:
             _describe(asked)
 
-    show_list(items, (), (), empty="no open questions", show=describe)
+    output.show_list(items, (), (), empty="no open questions", show=describe)
 
 
 def _describe(asked: PendingQuestion) -> None:
     question = asked.question
-    by, count = shorten(question.asked_by, 80), len(question.candidate_ids)
-    click.echo(style_text(f"{question.code}  {by} asks to insert {count} entries", bold=True))
+    by, count = output.shorten(question.asked_by, 80), len(question.candidate_ids)
+    click.echo(
+        output.style_text(f"{question.code}  {by} asks to insert {count} entries", bold=True)
+    )
     for one in asked.candidates:
         day = "undated   " if one.published_at is None else f"{one.published_at:%Y-%m-%d}"
         known = "  (stored already)" if one.is_known else ""
-        title = shorten(one.title or "(no title)", _TITLE_CHARS)
+        title = output.shorten(one.title or "(no title)", _TITLE_CHARS)
         click.echo(f"  {one.candidate_id:>5}  {day}  {title}{known}")
-        click.echo(f"         {shorten(one.feed_title or '', 60)}  {shorten(one.url or '', 200)}")
+        click.echo(
+            f"         {output.shorten(one.feed_title or '', 60)}  {output.shorten(one.url or '', 200)}"
+        )
         if one.candidate_id in asked.suspicious:
             click.echo("         WARNING: this text tries to steer its reader")
     if asked.problem:
-        click.echo(f"  cannot be confirmed: {shorten(asked.problem, 300)}")
+        click.echo(f"  cannot be confirmed: {output.shorten(asked.problem, 300)}")
 
 
 def _answer(asked: PendingQuestion) -> None:
@@ -112,16 +105,18 @@ def _answer(asked: PendingQuestion) -> None:
     if asked.problem:
         return
     is_yes = click.confirm(
-        f"Insert {format_count(len(asked.candidates), 'entry', 'entries')}?", default=False
+        f"Insert {output.format_count(len(asked.candidates), 'entry', 'entries')}?", default=False
     )
     code, by = asked.question.code, user_name()
 
-    async def answer(services: Services) -> Ticket | None:
+    async def answer(services: Services) -> confirmation.Ticket | None:
         if is_yes:
-            return await accept_question(
+            return await confirmation.accept_question(
                 code, services.store, services.clock, services.config.mcp, by=by, shown="terminal"
             )
-        await decline_question(code, services.store, services.clock, by=by, shown="terminal")
+        await confirmation.decline_question(
+            code, services.store, services.clock, by=by, shown="terminal"
+        )
         return None
 
     made = with_services(answer)
@@ -131,9 +126,9 @@ def _answer(asked: PendingQuestion) -> None:
     until = made.question.ticket_expires_at
     assert until is not None
     assert made.question.answered_at is not None
-    click.echo(f"give this ticket to {shorten(made.question.asked_by, 80)}:")
-    click.echo(f"  {style_text(made.ticket, bold=True)}")
-    click.echo(f"valid once, within {format_duration(until - made.question.answered_at)}")
+    click.echo(f"give this ticket to {output.shorten(made.question.asked_by, 80)}:")
+    click.echo(f"  {output.style_text(made.ticket, bold=True)}")
+    click.echo(f"valid once, within {output.format_duration(until - made.question.answered_at)}")
 
 
 def _wire(asked: PendingQuestion) -> dict[str, Any]:

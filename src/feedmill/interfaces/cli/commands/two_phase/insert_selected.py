@@ -7,18 +7,13 @@ from pathlib import Path
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.two_phase import sidecar_files
 from feedmill.engine.two_phase.candidate_file import (
     raise_candidate_error,
     read_candidates,
     select_candidates,
 )
 from feedmill.engine.two_phase.insert_selected import insert_selected as insert_candidates
-from feedmill.engine.two_phase.sidecar_files import (
-    SelectionShownIn,
-    parse_ids,
-    read_selection,
-    was_reviewed,
-)
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import format_count, shorten, show_json
@@ -88,16 +83,18 @@ def insert_selected(
         message = "give exactly one of --selected-ids, --selected-ids-file and --select-all"
         raise click.UsageError(message)
 
-    async def look() -> tuple[CandidateFile, tuple[WindowCandidate, ...], SelectionShownIn]:
+    async def look() -> tuple[
+        CandidateFile, tuple[WindowCandidate, ...], sidecar_files.SelectionShownIn
+    ]:
         file = read_candidates(path)
         if selected_ids_file is not None:
-            selection = read_selection(selected_ids_file, file)
+            selection = sidecar_files.read_selection(selected_ids_file, file)
             return file, select_candidates(file, selection.ids), selection.shown
         everything = [one.candidate_id for one in file.candidates]
-        ids = everything if selected_ids is None else parse_ids(selected_ids)
+        ids = everything if selected_ids is None else sidecar_files.parse_ids(selected_ids)
         # Naming all of several is --select-all in other words.
         is_all = select_all or (len(everything) > 1 and set(ids) == set(everything))
-        is_unseen = is_all and confirm and not was_reviewed(path, file)
+        is_unseen = is_all and confirm and not sidecar_files.was_reviewed(path, file)
         if is_unseen and not unreviewed:
             raise_candidate_error("not-reviewed", _NOT_REVIEWED, _REVIEW.format(path=path))
         return file, select_candidates(file, ids), "unreviewed" if is_unseen else "command-line"

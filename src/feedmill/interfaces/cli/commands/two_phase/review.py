@@ -12,14 +12,8 @@ from msgspec import UnsetType
 from feedmill.app.screeners import default_topics
 from feedmill.app.settings import current_time
 from feedmill.engine.run.atomic_file import write_file
+from feedmill.engine.two_phase import sidecar_files
 from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_candidate
-from feedmill.engine.two_phase.sidecar_files import (
-    encode_selection,
-    read_screenings,
-    read_topic_names,
-    record_confirmation,
-    selection_path,
-)
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import json_option
 from feedmill.interfaces.cli.output import show_json, show_result, style_text
@@ -68,7 +62,7 @@ def review(
 
     async def look() -> tuple[CandidateFile, ScreeningById, dict[str, str], str | None]:
         file = read_candidates(candidates)
-        said = {one.candidate_id: one for one in read_screenings(candidates, file)}
+        said = {one.candidate_id: one for one in sidecar_files.read_screenings(candidates, file)}
         known = _topics(candidates, file)
         wanted = None if topic is None else choose_topics(known, [topic]).topics[0].id
         return file, said, {one.id: one.name for one in known.topics}, wanted
@@ -83,7 +77,7 @@ def review(
     shown = fitting if everything else [one for one in fitting if _is_open(one, said)]
     if html is not None:
         page = review_page(
-            file, fitting, said, save_as=selection_path(candidates).name, names=names
+            file, fitting, said, save_as=sidecar_files.selection_path(candidates).name, names=names
         )
         write_file(html, page.encode())
         show_result(
@@ -149,9 +143,9 @@ def _confirmed(subscriber: ReviewSession, file: CandidateFile, path: Path) -> No
         candidate_ids=ids,
         shown="terminal",
     )
-    record_confirmation(path, confirmation)
-    selection = selection_path(path)
-    write_file(selection, encode_selection(file, ids, "terminal"))
+    sidecar_files.record_confirmation(path, confirmation)
+    selection = sidecar_files.selection_path(path)
+    write_file(selection, sidecar_files.encode_selection(file, ids, "terminal"))
     click.echo(f"{len(ids)} confirmed by {confirmation.confirmed_by}, written to {selection}")
     click.echo(
         f"next: feedmill insert-selected --candidates {path} --selected-ids-file {selection}"
@@ -161,7 +155,7 @@ def _confirmed(subscriber: ReviewSession, file: CandidateFile, path: Path) -> No
 def _topics(path: Path, file: CandidateFile) -> TopicSet:
     """The bundled topics, those that travelled with the file, and those that it was screened by."""
     own = () if isinstance(file.topic_set, UnsetType) else file.topic_set
-    names = read_topic_names(path, file).items()
+    names = sidecar_files.read_topic_names(path, file).items()
     known = {one.id: one for one in (*default_topics().topics, *own)}
     known |= {key: Topic(id=key, name=name) for key, name in names if key not in known}
     return TopicSet(name="review", topics=tuple(known.values()))

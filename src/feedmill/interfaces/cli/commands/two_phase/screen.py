@@ -9,28 +9,12 @@ from typing import Any, Final, NamedTuple, get_args
 import click
 import msgspec
 
-from feedmill.app.screeners import (
-    ScreenMethod,
-    background,
-    default_topics,
-    evaluation_set,
-    open_screeners,
-)
+from feedmill.app import screeners
 from feedmill.app.settings import current_time
 from feedmill.config import Config
 from feedmill.engine.run.atomic_file import write_file
-from feedmill.engine.two_phase.candidate_file import (
-    encode_canonical,
-    read_candidates,
-)
+from feedmill.engine.two_phase import candidate_file, sidecar_files
 from feedmill.engine.two_phase.screen import Evaluation, evaluate, screen_texts
-from feedmill.engine.two_phase.sidecar_files import (
-    SCREENING_SCHEMA,
-    Screenings,
-    read_confirmations,
-    read_screenings,
-    write_screenings,
-)
 from feedmill.errors import TopicError, UsageError
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import json_option
@@ -125,7 +109,7 @@ def screen(
     candidates: Path | None,
     topic_file: Path | None,
     names: tuple[str, ...],
-    method: ScreenMethod,
+    method: screeners.ScreenMethod,
     reviewed: tuple[Path, ...],
     out: Path | None,
     set_name: EvaluationSet | None,
@@ -150,7 +134,7 @@ def screen(
             message = "--set needs --evaluate without a file"
             raise UsageError(message)
         if is_evaluation:
-            text = evaluation_set(chosen) if candidates is None else _text(candidates)
+            text = screeners.evaluation_set(chosen) if candidates is None else _text(candidates)
             own = (
                 []
                 if topic_file is None
@@ -173,19 +157,19 @@ async def _screen(
     path: Path,
     topics: TopicSet,
     names: Sequence[str],
-    method: ScreenMethod,
+    method: screeners.ScreenMethod,
     reviewed: Sequence[Path],
     out: Path | None,
     config: Config,
 ) -> _Screened:
-    file = read_candidates(path)
+    file = candidate_file.read_candidates(path)
     topics, warnings = _chosen(topics, names, file)
     warnings += weaknesses(topics)
     if file.prompt and method != "llm":
         warnings.append("the prompt of the window is used by --method llm only")
     texts = [screen_text_of(one) for one in file.candidates]
     with progress(len(texts), "screening") as step:
-        async with open_screeners(config, method) as opened:
+        async with screeners.open_screeners(config, method) as opened:
             warnings += opened.warnings
             methods = [one.name for one in opened.screeners]
             learnt = learn(_labels(reviewed), methods, topics.version)
@@ -206,16 +190,16 @@ async def _screen(
     at = current_time()
     titles = {text.ref: text.title for text in texts}
     if out is None:
-        beside = write_screenings(path, file, screenings, at=at, topics=topics.topics)
+        beside = sidecar_files.write_screenings(path, file, screenings, at=at, topics=topics.topics)
         return _Screened(screenings, beside, warnings, learnt, titles, topics)
-    record = Screenings(
-        schema=SCREENING_SCHEMA,
+    record = sidecar_files.Screenings(
+        schema=sidecar_files.SCREENING_SCHEMA,
         file_digest=file.digest,
         screened_at=at,
         screenings=screenings,
         topic_names={one.id: one.name for one in topics.topics},
     )
-    write_file(out, encode_canonical(record))
+    write_file(out, candidate_file.encode_canonical(record))
     return _Screened(screenings, out, warnings, learnt, titles, topics)
 
 
@@ -224,14 +208,14 @@ async def _evaluate(
     known: TopicSet,
     names: Sequence[str],
     own: Sequence[str],
-    method: ScreenMethod,
+    method: screeners.ScreenMethod,
     config: Config,
 ) -> Evaluation:
     labelled = read_gold(text, known)
     topics = _evaluated(known, names, own, labelled)
     gold = about_only(labelled, topics)
     with progress(None, "evaluating") as step:
-        async with open_screeners(config, method) as opened:
+        async with screeners.open_screeners(config, method) as opened:
             return await evaluate(
                 gold,
                 topics,
@@ -263,11 +247,13 @@ def _topics(path: Path | None, *, no_defaults: bool) -> TopicSet:
     if path is None:
         if no_defaults:
             raise TopicError(["--no-defaults needs a topic file: pass --topics"])
-        return default_topics()
+        return screeners.default_topics()
     own = read_topics(_text(path))
     if not no_defaults:
-        return merge_topics(default_topics(), own)
-    return with_digest(msgspec.structs.replace(own, background=(*background(), *own.background)))
+        return merge_topics(screeners.default_topics(), own)
+    return with_digest(
+        msgspec.structs.replace(own, background=(*screeners.background(), *own.background))
+    )
 
 
 def _text(path: Path) -> str:
@@ -295,11 +281,11 @@ def _labels(paths: Sequence[Path]) -> list[Label]:
     """Training examples from reviews: the reviewer saw every candidate not suggested as drop."""
     found: list[Label] = []
     for path in paths:
-        file = read_candidates(path)
-        screenings = read_screenings(path, file)
+        file = candidate_file.read_candidates(path)
+        screenings = sidecar_files.read_screenings(path, file)
         confirmed = {
             number
-            for one in read_confirmations(path)
+            for one in sidecar_files.read_confirmations(path)
             if one.file_digest == file.digest
             for number in one.candidate_ids
         }
