@@ -15,7 +15,6 @@ from litestar.handlers import HTTPRouteHandler
 from feedmill.interfaces.rest.auth import BASIC, SCOPE
 from feedmill.interfaces.rest.problems import MEDIA_TYPE, PROBLEM_KINDS
 from feedmill.interfaces.rest.responses import NDJSON
-from feedmill.model.running.token import Scope
 from feedmill.publish.shapes import Problem
 from feedmill.version import __version__
 
@@ -33,26 +32,6 @@ class RouteDescription(NamedTuple):
     lines: bool = False  # NDJSON on request
     problems: tuple[str, ...] = ()
     conditional: bool = False  # 304
-
-
-def describe(
-    operation_id: str,
-    scope: Scope | None,
-    gives: Any = None,  # noqa: ANN401  # a shape; None: no body
-    *problems: str,
-    basic: bool = False,
-    **more: Any,  # noqa: ANN401  # fields of RouteDescription
-) -> dict[str, Any]:
-    """Keywords of a route's decorator: its name, scope and description; its docstring is the summary.
-
-    With `basic` the token may also come as a password. What only reads a value supports conditional
-    requests, unless `conditional` says otherwise.
-    """
-    reads = gives is not None and not {"body", "status"} & more.keys()
-    fields: dict[str, Any] = {"gives": gives, "problems": problems, "conditional": reads} | more
-    described = RouteDescription(**fields)
-    opt = {SCOPE: scope, BASIC: basic, DESCRIPTION: described}
-    return {"operation_id": operation_id, "opt": opt}
 
 
 _REF: Final = "#/components/schemas/{name}"

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from litestar import Litestar
 from litestar.di import NamedDependency
@@ -23,119 +23,86 @@ from feedmill.normalise.dates.parse import parse_date
 from feedmill.publish.shapes import MAX_SEQ, Mistake
 from feedmill.search.query import MAX_QUERY_CHARS, parse_query
 
+
+def query(about: str, **limits: Any) -> Any:  # noqa: ANN401  # of Litestar
+    """A query parameter with its description."""
+    return QueryParameter(description=about, **limits)
+
+
+def path(about: str, **limits: Any) -> Any:  # noqa: ANN401  # of Litestar
+    """A path parameter with its description."""
+    return PathParameter(description=about, **limits)
+
+
 _MOMENT = "RFC 3339, or a date."
 _MOST_FEEDS = 500
 _PARAMETERS: Final = "parameters"  # in a route's `opt`
-Limit = Annotated[
-    int | None, QueryParameter(description="Items per page, 1 to 1,000. Default: 100.")
-]
+Limit = Annotated[int | None, query("Items per page, 1 to 1,000. Default: 100.")]
 Cursor = Annotated[
-    str | None,
-    QueryParameter(
-        description="Cursor of the next page: `next` of the previous page.", max_length=200
-    ),
+    str | None, query("Cursor of the next page: `next` of the previous page.", max_length=200)
 ]
-After = Annotated[
-    int, QueryParameter(description="Only events after this sequence number.", ge=0, le=MAX_SEQ)
-]
-TagIs = Annotated[
-    str | None, QueryParameter(description="Only feeds with this tag.", max_length=100)
-]
-FeedId = Annotated[str, PathParameter(description="The id of a feed.")]
-EntryUid = Annotated[str, PathParameter(description="The uid of an entry.")]
-FetchId = Annotated[str, PathParameter(description="The id of a fetch.")]
-DiffFetch = Annotated[
-    str | None, QueryParameter(description="The id of a fetch of this feed.", max_length=100)
-]
+After = Annotated[int, query("Only events after this sequence number.", ge=0, le=MAX_SEQ)]
+TagIs = Annotated[str | None, query("Only feeds with this tag.", max_length=100)]
+FeedId = Annotated[str, path("The id of a feed.")]
+EntryUid = Annotated[str, path("The uid of an entry.")]
+FetchId = Annotated[str, path("The id of a fetch.")]
+DiffFetch = Annotated[str | None, query("The id of a fetch of this feed.", max_length=100)]
 SearchText = Annotated[
     str | None,
-    QueryParameter(
-        description="Full-text search in title, summary and content (with `full_text` in full texts, too): words that all"
+    query(
+        "Full-text search in title, summary and content (with `full_text` in full texts, too): words that all"
         ' have to be there, "phrases", -excluded words, prefixes with *. Entries get a `highlight`.',
         max_length=MAX_QUERY_CHARS,
     ),
 ]
-FullTextQuery = Annotated[
-    bool, QueryParameter(description="Add the full text of each entry as `full_text`.")
-]
-WebhookId = Annotated[str, PathParameter(description="The id of a webhook.")]
-ProblemCode = Annotated[
-    str, PathParameter(description="The last path segment of a problem's type.")
-]
-Since = Annotated[
-    str | None, QueryParameter(description=f"First seen at or after this time: {_MOMENT}")
-]
-Until = Annotated[str | None, QueryParameter(description=f"First seen before this time: {_MOMENT}")]
+FullTextQuery = Annotated[bool, query("Add the full text of each entry as `full_text`.")]
+WebhookId = Annotated[str, path("The id of a webhook.")]
+ProblemCode = Annotated[str, path("The last path segment of a problem's type.")]
+Since = Annotated[str | None, query(f"First seen at or after this time: {_MOMENT}")]
+Until = Annotated[str | None, query(f"First seen before this time: {_MOMENT}")]
 TextQuery = Annotated[
-    str | None,
-    QueryParameter(
-        description="Only entries with a title word that starts with this.", max_length=200
-    ),
+    str | None, query("Only entries with a title word that starts with this.", max_length=200)
 ]
-CategoryQuery = Annotated[
-    str | None, QueryParameter(description="Only entries with this category.", max_length=200)
-]
+CategoryQuery = Annotated[str | None, query("Only entries with this category.", max_length=200)]
 AuthorQuery = Annotated[
-    str | None,
-    QueryParameter(description="Only entries by this name or e-mail address.", max_length=200),
+    str | None, query("Only entries by this name or e-mail address.", max_length=200)
 ]
 LanguageQuery = Annotated[
-    str | None,
-    QueryParameter(description="Only entries in this language: en matches en-GB.", max_length=100),
+    str | None, query("Only entries in this language: en matches en-GB.", max_length=100)
 ]
-EnclosureQuery = Annotated[
-    bool | None, QueryParameter(description="Only entries with, or only without an enclosure.")
-]
-PublishedSince = Annotated[
-    str | None, QueryParameter(description=f"Published at or after this time: {_MOMENT}")
-]
-PublishedUntil = Annotated[
-    str | None, QueryParameter(description=f"Published before this time: {_MOMENT}")
-]
-RemovedQuery = Annotated[
-    bool, QueryParameter(description="Also entries that their feed has removed.")
-]
+EnclosureQuery = Annotated[bool | None, query("Only entries with, or only without an enclosure.")]
+PublishedSince = Annotated[str | None, query(f"Published at or after this time: {_MOMENT}")]
+PublishedUntil = Annotated[str | None, query(f"Published before this time: {_MOMENT}")]
+RemovedQuery = Annotated[bool, query("Also entries that their feed has removed.")]
 DuplicatesQuery = Annotated[
     Duplicates,
-    QueryParameter(
-        description="`hide`: an article that several entries of the list carry is shown once, by the"
+    query(
+        "`hide`: an article that several entries of the list carry is shown once, by the"
         " entry that came first. `cluster`: so is a story that several feeds tell. `include`: every entry."
     ),
 ]
 OrderQuery = Annotated[
     EntryOrder | None,
-    QueryParameter(
-        description="By publication, by arrival (of one poll: by publication), or by relevance, which is the order of a"
+    query(
+        "By publication, by arrival (of one poll: by publication), or by relevance, which is the order of a"
         " search. Default: first_seen, with `q` relevance."
     ),
 ]
-DirectionQuery = Annotated[
-    Literal["desc", "asc"], QueryParameter(description="The newest or the oldest first.")
-]
-FeedsQuery = Annotated[
-    list[str] | None, QueryParameter(description="Only entries of this feed; repeatable.")
-]
-RangeSince = Annotated[str | None, QueryParameter(description=f"From this time on: {_MOMENT}")]
-RangeUntil = Annotated[str | None, QueryParameter(description=f"Before this time: {_MOMENT}")]
-GranularityQuery = Annotated[
-    Granularity, QueryParameter(description="Figures by the hour or by the day.")
-]
-TroubledQuery = Annotated[bool, QueryParameter(description="Only hosts that pause or fail.")]
-HostName = Annotated[str, PathParameter(description="The host, with its port where it has one.")]
-PolicyQuery = Annotated[
-    Literal["budget", "seed"] | None, QueryParameter(description="Default: the one in force.")
-]
+DirectionQuery = Annotated[Literal["desc", "asc"], query("The newest or the oldest first.")]
+FeedsQuery = Annotated[list[str] | None, query("Only entries of this feed; repeatable.")]
+RangeSince = Annotated[str | None, query(f"From this time on: {_MOMENT}")]
+RangeUntil = Annotated[str | None, query(f"Before this time: {_MOMENT}")]
+GranularityQuery = Annotated[Granularity, query("Figures by the hour or by the day.")]
+TroubledQuery = Annotated[bool, query("Only hosts that pause or fail.")]
+HostName = Annotated[str, path("The host, with its port where it has one.")]
+PolicyQuery = Annotated[Literal["budget", "seed"] | None, query("Default: the one in force.")]
 SettingsQuery = Annotated[
     list[str] | None,
-    QueryParameter(
-        name="set", description="Change a setting of the schedule, as price_sec=900; repeatable."
-    ),
+    query("Change a setting of the schedule, as price_sec=900; repeatable.", name="set"),
 ]
-DaysQuery = Annotated[
-    int, QueryParameter(description="How far back the record is replayed.", ge=1, le=400)
-]
-TopByQuery = Annotated[TopBy, QueryParameter(description="What the feeds are ordered by.")]
-DayQuery = Annotated[str | None, QueryParameter(description="A day in UTC. Default: today.")]
+DaysQuery = Annotated[int, query("How far back the record is replayed.", ge=1, le=400)]
+TopByQuery = Annotated[TopBy, query("What the feeds are ordered by.")]
+DayQuery = Annotated[str | None, query("A day in UTC. Default: today.")]
 QueryFilter = NamedDependency[EntryFilter]
 
 

@@ -40,7 +40,8 @@ class ListPage(Protocol):
     def next(self) -> str | None: ...
 
 
-FetchPage = Callable[[str | None], Awaitable[ListPage]]  # the page after a cursor
+FetchPage = Callable[..., Awaitable[ListPage]]  # the page after a `cursor`
+ListAnswer = Response[bytes] | Stream
 
 
 def json_response(
@@ -111,18 +112,25 @@ def wants_ndjson(request: AnyRequest) -> bool:
 
 
 async def list_response(
-    request: AnyRequest, fetch_page: FetchPage, cursor: str | None = None, *, keep: bool = False
-) -> Response[bytes] | Stream:
+    request: AnyRequest, fetch_page: FetchPage, cursor: str | None, *, keep: bool = False
+) -> ListAnswer:
     """One page as JSON, or every page from the cursor on as NDJSON.
 
     `keep` is for lists that depend on the store and the URL alone: the page is kept until the next commit.
     """
     if keep and not wants_ndjson(request):
         return await _kept_page(request, fetch_page, cursor)
-    first = await fetch_page(cursor)  # a bad cursor is a problem, not a stream that ends too early
+    # A bad cursor is a problem, not a stream that ends too early.
+    return list_answer(request, await fetch_page(cursor=cursor), fetch_page)
+
+
+def list_answer(
+    request: AnyRequest, page: ListPage, fetch_page: FetchPage | None = None
+) -> ListAnswer:
+    """A page as JSON, or it and all that follow as NDJSON; a list that is whole has one page."""
     if wants_ndjson(request):
-        return stream_response(until_revoked(request, _lines(first, fetch_page)), NDJSON)
-    return json_response(request, first)
+        return stream_response(until_revoked(request, _lines(page, fetch_page)), NDJSON)
+    return json_response(request, page)
 
 
 def stream_response(chunks: AsyncIterator[bytes], media_type: str) -> Stream:
@@ -221,16 +229,16 @@ async def _kept_page(
     version, url = state.services.store.version(), (scope["path"], scope["query_string"])
     page = kept.get(url, version)
     if page is None:
-        body = msgspec.json.encode(await fetch_page(cursor))
+        body = msgspec.json.encode(await fetch_page(cursor=cursor))
         page = KeptPage(version, body, etag_of(body))
         kept.put(url, page)
     return bytes_response(request, page.body, JSON, etag=page.etag)
 
 
-async def _lines(page: ListPage, fetch_page: FetchPage) -> AsyncIterator[bytes]:
+async def _lines(page: ListPage, fetch_page: FetchPage | None) -> AsyncIterator[bytes]:
     while True:
         if page.items:
             yield json_lines(page.items)
-        if page.next is None:
+        if page.next is None or fetch_page is None:
             return
-        page = await fetch_page(page.next)
+        page = await fetch_page(cursor=page.next)

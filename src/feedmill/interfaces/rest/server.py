@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from litestar import Litestar
@@ -25,23 +25,31 @@ from feedmill.interfaces.rest.middleware import Middleware
 from feedmill.interfaces.rest.openapi import openapi_document
 from feedmill.interfaces.rest.parameters import note_parameters, refuse_unknown_parameters
 from feedmill.interfaces.rest.problems import HANDLERS, MEDIA_TYPE, problem_bytes
-from feedmill.interfaces.rest.routes.clusters import cluster_routes
-from feedmill.interfaces.rest.routes.cursors import cursor_routes
-from feedmill.interfaces.rest.routes.entries import entry_routes
-from feedmill.interfaces.rest.routes.events import event_routes
-from feedmill.interfaces.rest.routes.feeds import feed_routes
-from feedmill.interfaces.rest.routes.hosts import host_routes
-from feedmill.interfaces.rest.routes.hub import hub_routes
-from feedmill.interfaces.rest.routes.import_export import list_routes
-from feedmill.interfaces.rest.routes.jobs import job_routes
-from feedmill.interfaces.rest.routes.media import media_routes
-from feedmill.interfaces.rest.routes.metafeeds import metafeed_routes
-from feedmill.interfaces.rest.routes.push import push_routes
-from feedmill.interfaces.rest.routes.status import care_routes
-from feedmill.interfaces.rest.routes.webhooks import webhook_routes
+from feedmill.interfaces.rest.routes import (
+    clusters,
+    cursors,
+    entries,
+    events,
+    feeds,
+    hosts,
+    hub,
+    import_export,
+    jobs,
+    media,
+    metafeeds,
+    push,
+    status,
+    webhooks,
+)
 from feedmill.interfaces.server_state import AnyRequest, AppState, StreamLimit
 from feedmill.observe.metrics import Metrics
 from feedmill.version import __version__
+
+# In the order of the document.
+_GROUPS: Final = (
+    feeds, entries, events, cursors, import_export, webhooks, hosts, jobs, clusters, media, push, hub, metafeeds,
+    status,
+)  # fmt: skip
 
 
 class OpenApi(NamedTuple):
@@ -153,22 +161,7 @@ async def _check(request: AnyRequest) -> None:
 
 def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: ANN401  # Litestar's
     app = Litestar(
-        route_handlers=[
-            feed_routes,
-            entry_routes,
-            event_routes,
-            cursor_routes,
-            list_routes,
-            webhook_routes,
-            host_routes,
-            job_routes,
-            cluster_routes,
-            media_routes,
-            push_routes,
-            hub_routes,
-            metafeed_routes,
-            care_routes,
-        ],
+        route_handlers=[group.routes.router() for group in _GROUPS],
         before_request=_check,
         exception_handlers=HANDLERS,
         openapi_config=shown,

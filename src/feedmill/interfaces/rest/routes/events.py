@@ -7,17 +7,15 @@ is disconnected and resumes after the sequence number of the last event that it 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final, get_args
 
-from litestar import Response, Router, get
-from litestar.params import QueryParameter
 from litestar.response import Stream
 
 from feedmill.engine.service import queries
 from feedmill.errors import CrowdedError
 from feedmill.interfaces.rest import responses
 from feedmill.interfaces.rest.auth import is_still_authorised
-from feedmill.interfaces.rest.openapi import describe
-from feedmill.interfaces.rest.parameters import After, FeedsQuery, Limit
+from feedmill.interfaces.rest.parameters import After, FeedsQuery, Limit, query
 from feedmill.interfaces.rest.problems import RequestError
+from feedmill.interfaces.rest.routing import Routes
 from feedmill.interfaces.server_state import AnyRequest, AppState, app_state_of
 from feedmill.model.event import EventType
 from feedmill.publish.ndjson import event_line
@@ -29,33 +27,20 @@ _BATCH: Final = 500
 _RETRY_MS: Final = 2_000
 _MOST_DIGITS: Final = 40  # of a number, with zeros in front
 
-Types = Annotated[
-    str | None,
-    QueryParameter(description="Only these event types, comma-separated.", max_length=1_000),
-]
+Types = Annotated[str | None, query("Only these event types, comma-separated.", max_length=1_000)]
 AfterId = Annotated[
     str | None,
-    QueryParameter(
-        description="The id of event `after`: 409 when the log has another one there.",
+    query(
+        "The id of event `after`: 409 when the log has another one there.",
         max_length=200,
     ),
 ]
-Wait = Annotated[
-    float | None, QueryParameter(description="Seconds to wait for the first event, 0 to 60.")
-]
+Wait = Annotated[float | None, query("Seconds to wait for the first event, 0 to 60.")]
+routes = Routes("/events", "events")
 
 
-@get(
-    "/",
-    **describe(
-        "listEvents",
-        "read",
-        EventPage,
-        "bad-parameter",
-        "log-rewound",
-        lines=True,
-        conditional=False,
-    ),
+@routes.get(
+    "/", "read", "bad-parameter log-rewound", gives=EventPage, lines=True, conditional=False
 )
 async def list_events(
     request: AnyRequest,
@@ -65,7 +50,7 @@ async def list_events(
     feed: FeedsQuery = None,
     wait: Wait = None,
     limit: Limit = None,
-) -> Response[bytes] | Stream:
+) -> responses.ListAnswer:
     """List events after a sequence number; with `wait`, long polling."""
     state, wanted = app_state_of(request), _types(types)
     await queries.check_position(state.services, after, after_id)
@@ -78,18 +63,13 @@ async def list_events(
     return responses.json_response(request, page)
 
 
-@get(
+@routes.get(
     "/stream",
-    **describe(
-        "streamEvents",
-        "read",
-        str,
-        "bad-parameter",
-        "log-rewound",
-        "too-many-streams",
-        media_type=SSE,
-        conditional=False,
-    ),
+    "read",
+    "bad-parameter log-rewound too-many-streams",
+    gives=str,
+    media_type=SSE,
+    conditional=False,
 )
 async def stream_events(
     request: AnyRequest, after: After = 0, types: Types = None, feed: FeedsQuery = None
@@ -188,6 +168,3 @@ def _last_event_id(header: str | None, after: int) -> tuple[int, str | None]:
     if int(number) > MAX_SEQ:
         raise RequestError(code="bad-parameter", detail="Last-Event-ID: not a sequence number")
     return int(number), id_ or None
-
-
-event_routes = Router("/events", tags=["events"], route_handlers=[list_events, stream_events])

@@ -1,12 +1,11 @@
 """Routes /feeds: subscriptions, their schedule and their health."""
 # Tested in tests/integration/interfaces/rest/
 
+from functools import partial
 from typing import Annotated
 
-from litestar import Response, Router, delete, get, patch, post
+from litestar import Response
 from litestar.di import Provide
-from litestar.params import QueryParameter
-from litestar.response import Stream
 from msgspec.structs import replace
 
 from feedmill.engine.service import queries, subscriptions
@@ -15,44 +14,41 @@ from feedmill.engine.service.feeds import backfill
 from feedmill.engine.service.feeds.simulate import DEFAULT_DAYS, simulate_store
 from feedmill.engine.service.health import figures
 from feedmill.interfaces.rest import parameters
-from feedmill.interfaces.rest.openapi import describe
-from feedmill.interfaces.rest.responses import json_response, list_response, read_json
+from feedmill.interfaces.rest.responses import (
+    ListAnswer,
+    json_response,
+    list_answer,
+    list_response,
+    read_json,
+)
+from feedmill.interfaces.rest.routing import Routes
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.model.derived.document_diff import FetchDiff
 from feedmill.publish import shapes
 from feedmill.publish.figure_shapes import FeedFigures, SimulationShape
 
+routes = Routes("/feeds", "feeds")
 
-@get("/", **describe("listFeeds", "read", shapes.FeedPage, "bad-cursor", lines=True))
+
+@routes.get("/", "read", "bad-cursor", gives=shapes.FeedPage, lines=True)
 async def list_feeds(
     request: AnyRequest,
     tag: parameters.TagIs = None,
     cursor: parameters.Cursor = None,
     limit: parameters.Limit = None,
-) -> Response[bytes] | Stream:
+) -> ListAnswer:
     """List subscriptions in the order in which they were added."""
-    services = services_of(request)
-    return await list_response(
-        request,
-        lambda after: queries.list_feeds(services, tag=tag, cursor=after, limit=limit),
-        cursor,
-        keep=True,
-    )
+    ask = partial(queries.list_feeds, services_of(request), tag=tag, limit=limit)
+    return await list_response(request, ask, cursor, keep=True)
 
 
-@post(
+@routes.post(
     "/",
-    **describe(
-        "addFeed",
-        "write",
-        shapes.AddedFeed,
-        "bad-address",
-        "invalid-body",
-        "several-feeds",
-        "no-feed-found",
-        body=shapes.FeedWish,
-        status=201,
-    ),
+    "write",
+    "bad-address invalid-body several-feeds no-feed-found",
+    gives=shapes.AddedFeed,
+    body=shapes.FeedWish,
+    status=201,
 )
 async def add_feed(request: AnyRequest) -> Response[bytes]:
     """Subscribe to a feed; 200 when it already exists."""
@@ -64,214 +60,142 @@ async def add_feed(request: AnyRequest) -> Response[bytes]:
     return json_response(request, added, status=201 if added.created else 200, headers=place)
 
 
-@get(
-    "/{feed_id:str}/backfill",
-    **describe("getBackfill", "read", shapes.BackfillShape, "not-found", conditional=False),
-)
-async def get_backfill(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
+@routes.get("/{feed_id:str}/backfill", "read", "not-found", conditional=False)
+async def get_backfill(request: AnyRequest, feed_id: parameters.FeedId) -> shapes.BackfillShape:
     """Get how far the walk through the feed's archive has come, or where it would begin."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
-    return json_response(request, await backfill.backfill_status(feed, services))
+    return await backfill.backfill_status(feed, services)
 
 
-@post(
-    "/{feed_id:str}/backfill",
-    **describe("startBackfill", "write", shapes.BackfillShape, "not-found", status=202),
-)
+@routes.post("/{feed_id:str}/backfill", "write", "not-found", status=202)
 async def start_backfill(
     request: AnyRequest,
     feed_id: parameters.FeedId,
     pages: Annotated[
-        int | None, QueryParameter(description="Read at most so many pages.", ge=1, le=100_000)
+        int | None, parameters.query("Read at most so many pages.", ge=1, le=100_000)
     ] = None,
-) -> Response[bytes]:
+) -> shapes.BackfillShape:
     """Read the archive of a feed in the background; one that has ended begins anew."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
-    done = await backfill.start_backfill(feed, services, pages=pages)
-    return json_response(request, done, status=202)
+    return await backfill.start_backfill(feed, services, pages=pages)
 
 
-@delete(
-    "/{feed_id:str}/backfill",
-    status_code=200,
-    **describe(
-        "cancelBackfill", "write", shapes.BackfillShape, "not-found", "conflict", status=200
-    ),
-)
-async def cancel_backfill(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
+@routes.delete("/{feed_id:str}/backfill", "write", "not-found conflict", status=200)
+async def cancel_backfill(request: AnyRequest, feed_id: parameters.FeedId) -> shapes.BackfillShape:
     """Cancel the walk through a feed's archive; stored entries stay."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
-    return json_response(request, await backfill.cancel_backfill(feed, services))
+    return await backfill.cancel_backfill(feed, services)
 
 
-@get("/{feed_id:str}", **describe("getFeed", "read", shapes.FeedDetail, "not-found"))
-async def get_feed(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
+@routes.get("/{feed_id:str}", "read", "not-found")
+async def get_feed(request: AnyRequest, feed_id: parameters.FeedId) -> shapes.FeedDetail:
     """Get one feed."""
-    return json_response(request, await queries.get_feed(feed_id, services_of(request)))
+    return await queries.get_feed(feed_id, services_of(request))
 
 
-@patch(
-    "/{feed_id:str}",
-    **describe(
-        "changeFeed",
-        "write",
-        shapes.FeedDetail,
-        "not-found",
-        "invalid-body",
-        body=shapes.FeedChange,
-    ),
-)
-async def change_feed(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
+@routes.patch("/{feed_id:str}", "write", "not-found invalid-body", body=shapes.FeedChange)
+async def change_feed(request: AnyRequest, feed_id: parameters.FeedId) -> shapes.FeedDetail:
     """Change a feed: omitted fields stay, null restores the default."""
     change = await read_json(request, shapes.FeedChange)
-    return json_response(request, await queries.change_feed(feed_id, change, services_of(request)))
+    return await queries.change_feed(feed_id, change, services_of(request))
 
 
-@delete("/{feed_id:str}", **describe("removeFeed", "write", None, "not-found", status=204))
+@routes.delete("/{feed_id:str}", "write", "not-found", status=204)
 async def remove_feed(request: AnyRequest, feed_id: parameters.FeedId) -> None:
     """Delete a subscription and its entries."""
     await queries.remove_feed(feed_id, services_of(request))
 
 
-@post(
-    "/{feed_id:str}/refetch",
-    **describe("refetchFeed", "write", shapes.Refetch, "not-found", "paused", status=202),
-)
-async def refetch(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
+@routes.post("/{feed_id:str}/refetch", "write", "not-found paused", status=202)
+async def refetch_feed(request: AnyRequest, feed_id: parameters.FeedId) -> shapes.Refetch:
     """Schedule a feed for polling now, within the rate limit of its host."""
-    done = await queries.refetch(feed_id, services_of(request))
-    return json_response(request, done, status=202)
+    return await queries.refetch(feed_id, services_of(request))
 
 
-@get(
+@routes.get(
     "/{feed_id:str}/entries",
+    "read",
+    "not-found bad-cursor bad-parameter search-off",
+    gives=shapes.EntryPage,
+    lines=True,
     dependencies={"where": Provide(parameters.entry_filter_of_query, sync_to_thread=False)},
-    **describe(
-        "listFeedEntries",
-        "read",
-        shapes.EntryPage,
-        "not-found",
-        "bad-cursor",
-        "bad-parameter",
-        "search-off",
-        lines=True,
-    ),
 )
-async def list_entries(
+async def list_feed_entries(
     request: AnyRequest,
     feed_id: parameters.FeedId,
     where: parameters.QueryFilter,
     cursor: parameters.Cursor = None,
     limit: parameters.Limit = None,
     full_text: parameters.FullTextQuery = False,
-) -> Response[bytes] | Stream:
+) -> ListAnswer:
     """List entries of one feed, newest arrivals first."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
     where = replace(where, feed_id=feed.id)
     ask = full_texts.entries_with_full_text if full_text else queries.entry_texts
-    return await list_response(
-        request, lambda after: ask(where, services, cursor=after, limit=limit), cursor, keep=True
-    )
+    asked = partial(ask, where, services, limit=limit)
+    return await list_response(request, asked, cursor, keep=True)
 
 
-@get(
-    "/{feed_id:str}/schedule",
-    **describe("getSchedule", "read", shapes.DecisionPage, "not-found", lines=True),
-)
-async def schedule(
+@routes.get("/{feed_id:str}/schedule", "read", "not-found", gives=shapes.DecisionPage, lines=True)
+async def get_schedule(
     request: AnyRequest, feed_id: parameters.FeedId, limit: parameters.Limit = None
-) -> Response[bytes] | Stream:
+) -> ListAnswer:
     """List schedule decisions of the feed, newest first."""
-    services = services_of(request)
-    return await list_response(request, lambda _: queries.schedule(feed_id, services, limit=limit))
+    return list_answer(request, await queries.schedule(feed_id, services_of(request), limit=limit))
 
 
-@get(
-    "/{feed_id:str}/simulation",
-    **describe("simulateFeed", "read", SimulationShape, "not-found", "bad-parameter"),
-)
-async def simulation(
+@routes.get("/{feed_id:str}/simulation", "read", "not-found bad-parameter")
+async def simulate_feed(
     request: AnyRequest,
     feed_id: parameters.FeedId,
     policy: parameters.PolicyQuery = None,
     settings: parameters.SettingsQuery = None,
     days: parameters.DaysQuery = DEFAULT_DAYS,
-) -> Response[bytes]:
+) -> SimulationShape:
     """Replay the recorded past of the feed under another scheduling policy; no request is sent."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
     config = parameters.candidate_policy(services.config.schedule, policy, settings)
     done = await simulate_store(services, config, feeds=(feed,), days=days)
-    return json_response(request, done.shape)
+    return done.shape
 
 
-@get(
-    "/{feed_id:str}/stats",
-    **describe("getFeedStats", "read", FeedFigures, "not-found", "bad-parameter"),
-)
-async def stats(
+@routes.get("/{feed_id:str}/stats", "read", "not-found bad-parameter")
+async def get_feed_stats(
     request: AnyRequest,
     feed_id: parameters.FeedId,
     since: parameters.RangeSince = None,
     until: parameters.RangeUntil = None,
     granularity: parameters.GranularityQuery = "day",
-) -> Response[bytes]:
+) -> FeedFigures:
     """Figures of one feed by the hour or day: polls, failures, bytes, latency, lag."""
-    found = await figures.feed_figures(
+    return await figures.feed_figures(
         feed_id,
         services_of(request),
         since=parameters.moment(since, "since"),
         until=parameters.moment(until, "until"),
         granularity=granularity,
     )
-    return json_response(request, found)
 
 
-@get("/{feed_id:str}/health", **describe("getHealth", "read", shapes.HealthShape, "not-found"))
-async def health(request: AnyRequest, feed_id: parameters.FeedId) -> Response[bytes]:
+@routes.get("/{feed_id:str}/health", "read", "not-found")
+async def get_health(request: AnyRequest, feed_id: parameters.FeedId) -> shapes.HealthShape:
     """Get the health of the feed: problem, since when, attempts, next poll."""
-    return json_response(request, await queries.health(feed_id, services_of(request)))
+    return await queries.health(feed_id, services_of(request))
 
 
-@get(
-    "/{feed_id:str}/diff",
-    **describe("diffDocuments", "read", FetchDiff, "not-found", "not-kept", "conflict"),
-)
-async def diff(
+@routes.get("/{feed_id:str}/diff", "read", "not-found not-kept conflict")
+async def diff_documents(
     request: AnyRequest,
     feed_id: parameters.FeedId,
     before: parameters.DiffFetch = None,
     after: parameters.DiffFetch = None,
-) -> Response[bytes]:
+) -> FetchDiff:
     """Compare two documents of a feed, entry by entry; the last two different ones by default."""
-    found = await documents.diff_last_documents(
+    return await documents.diff_last_documents(
         feed_id, services_of(request), before=before, after=after
     )
-    return json_response(request, found)
-
-
-feed_routes = Router(
-    "/feeds",
-    tags=["feeds"],
-    route_handlers=[
-        list_feeds,
-        add_feed,
-        get_feed,
-        change_feed,
-        remove_feed,
-        refetch,
-        get_backfill,
-        start_backfill,
-        cancel_backfill,
-        list_entries,
-        schedule,
-        simulation,
-        stats,
-        health,
-        diff,
-    ],
-)

@@ -1,37 +1,31 @@
 """Routes /hosts: which hosts pause or fail, and what is held for them."""
 # Tested in tests/integration/interfaces/rest/
 
-from litestar import Response, Router, get
-from litestar.response import Stream
+from functools import partial
 
 from feedmill.engine.service.feeds import hosts
-from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, HostName, Limit, TroubledQuery
-from feedmill.interfaces.rest.responses import json_response, list_response
+from feedmill.interfaces.rest.responses import ListAnswer, list_response
+from feedmill.interfaces.rest.routing import Routes
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.publish.figure_shapes import HostPage, HostShape
 
+routes = Routes("/hosts", "care")
 
-@get("/", **describe("listHosts", "read", HostPage, "bad-cursor", lines=True))
+
+@routes.get("/", "read", "bad-cursor", gives=HostPage, lines=True)
 async def list_hosts(
     request: AnyRequest,
     troubled: TroubledQuery = False,
     cursor: Cursor = None,
     limit: Limit = None,
-) -> Response[bytes] | Stream:
+) -> ListAnswer:
     """List hosts with their state: pauses, incidents, held feeds, the canary."""
-    services = services_of(request)
-    return await list_response(
-        request,
-        lambda after: hosts.list_hosts(services, troubled=troubled, cursor=after, limit=limit),
-        cursor,
-    )
+    ask = partial(hosts.list_hosts, services_of(request), troubled=troubled, limit=limit)
+    return await list_response(request, ask, cursor)
 
 
-@get("/{host:str}", **describe("getHost", "read", HostShape, "not-found"))
-async def get_host(request: AnyRequest, host: HostName) -> Response[bytes]:
+@routes.get("/{host:str}", "read", "not-found")
+async def get_host(request: AnyRequest, host: HostName) -> HostShape:
     """Get the state of one host."""
-    return json_response(request, await hosts.get_host(host, services_of(request)))
-
-
-host_routes = Router("/hosts", tags=["care"], route_handlers=[list_hosts, get_host])
+    return await hosts.get_host(host, services_of(request))

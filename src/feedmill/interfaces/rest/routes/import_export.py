@@ -3,15 +3,14 @@
 
 from typing import Annotated
 
-from litestar import Response, Router, get, post
-from litestar.params import QueryParameter
+from litestar import Response
 
 from feedmill.engine.service import subscriptions
 from feedmill.interfaces.request_auth import is_cross_origin
 from feedmill.interfaces.rest import responses
-from feedmill.interfaces.rest.openapi import describe
-from feedmill.interfaces.rest.parameters import TagIs
+from feedmill.interfaces.rest.parameters import TagIs, query
 from feedmill.interfaces.rest.problems import RequestError
+from feedmill.interfaces.rest.routing import Routes
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.publish.shapes import (
     CanonicalShape,
@@ -24,38 +23,22 @@ from feedmill.publish.shapes import (
 OPML = "text/x-opml"
 _LISTS = (OPML, "application/xml", "text/xml", responses.JSON)
 
-TagsQuery = Annotated[
-    list[str] | None,
-    QueryParameter(description="Tag every imported feed; repeatable.", max_items=50),
-]
+TagsQuery = Annotated[list[str] | None, query("Tag every imported feed; repeatable.", max_items=50)]
+AddressQuery = Annotated[str, query("Address of a page, a feed or a handle.", max_length=4_096)]
+BudgetQuery = Annotated[int | None, query("Maximum number of requests, up to 100.", ge=0, le=100)]
+routes = Routes("/", "lists")
 
 
-AddressQuery = Annotated[
-    str, QueryParameter(description="Address of a page, a feed or a handle.", max_length=4_096)
-]
-BudgetQuery = Annotated[
-    int | None,
-    QueryParameter(description="Maximum number of requests, up to 100.", ge=0, le=100),
-]
-
-
-@post(
-    "/import",
-    status_code=200,
-    **describe(
-        "importList", "write", Imported, "bad-list", "bad-parameter", body=bytes, takes=_LISTS
-    ),
-)
-async def import_list(request: AnyRequest, tag: TagsQuery = None) -> Response[bytes]:
+@routes.post("/import", "write", "bad-list bad-parameter", body=bytes, takes=_LISTS)
+async def import_list(request: AnyRequest, tag: TagsQuery = None) -> Imported:
     """Subscribe to every feed of a list: OPML, or JSON with `feeds`."""
     responses.check_content_type(request, _LISTS)
     state = app_state_of(request)
     data = await responses.read_body(request, state.config.import_bytes)
-    done = await subscriptions.import_list(data, state.services, tags=tag or ())
-    return responses.json_response(request, done)
+    return await subscriptions.import_list(data, state.services, tags=tag or ())
 
 
-@get("/export.opml", **describe("exportList", "read", str, media_type=OPML))
+@routes.get("/export.opml", "read", gives=str, media_type=OPML)
 async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]:
     """Export all subscriptions as OPML 2.0, without credentials."""
     body = await subscriptions.export_opml(services_of(request), tag=tag)
@@ -63,42 +46,19 @@ async def export_list(request: AnyRequest, tag: TagIs = None) -> Response[bytes]
     return responses.bytes_response(request, body, OPML, headers=name)
 
 
-@post(
-    "/canonicalize",
-    status_code=200,
-    **describe(
-        "canonicalize",
-        "write",
-        CanonicalShape,
-        "bad-address",
-        "no-feed-found",
-        "invalid-body",
-        body=CanonicalWish,
-    ),
-)
-async def canonicalize(request: AnyRequest) -> Response[bytes]:
+@routes.post("/canonicalize", "write", "bad-address no-feed-found invalid-body", body=CanonicalWish)
+async def canonicalize(request: AnyRequest) -> CanonicalShape:
     """Find and verify the canonical address of a feed."""
     wish = await responses.read_json(request, CanonicalWish)
     state = app_state_of(request)
-    found = await subscriptions.canonicalize(wish.url, state.services, state.subscriber)
-    return responses.json_response(request, found)
+    return await subscriptions.canonicalize(wish.url, state.services, state.subscriber)
 
 
-@get(
-    "/discover",
-    **describe(
-        "discover",
-        "write",  # it sends requests
-        DiscoveredShape,
-        "bad-address",
-        "no-feed-found",
-        "bad-parameter",
-        "cross-origin",
-    ),
-)
+# Its scope is write: it sends requests.
+@routes.get("/discover", "write", "bad-address no-feed-found bad-parameter cross-origin")
 async def discover(
     request: AnyRequest, url: AddressQuery, budget: BudgetQuery = None
-) -> Response[bytes]:
+) -> DiscoveredShape:
     """List the feeds that an address leads to, what was tried and what it cost; nothing is stored."""
     # A page of another site must not make this server send requests, even if it cannot read the answer.
     headers = {name: value.decode("latin-1") for name, value in request.scope["headers"]}
@@ -106,10 +66,4 @@ async def discover(
         raise RequestError(code="cross-origin")
     state = app_state_of(request)
     wish = DiscoverWish(url=url, budget=budget)
-    found = await subscriptions.discover(wish, state.services, state.subscriber)
-    return responses.json_response(request, found)
-
-
-list_routes = Router(
-    "/", tags=["lists"], route_handlers=[import_list, export_list, canonicalize, discover]
-)
+    return await subscriptions.discover(wish, state.services, state.subscriber)

@@ -6,26 +6,21 @@ from functools import partial
 from typing import Annotated, Final
 from urllib.parse import quote
 
-from litestar import Response, Router, get, post
-from litestar.params import PathParameter, QueryParameter
+from litestar import Response
 from litestar.response import Stream
 
 from feedmill.engine.service.contents import media
 from feedmill.interfaces.rest import responses
-from feedmill.interfaces.rest.openapi import describe
-from feedmill.interfaces.rest.parameters import Cursor, Limit
+from feedmill.interfaces.rest.parameters import Cursor, Limit, path, query
+from feedmill.interfaces.rest.routing import Routes
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.media.resume import ByteRange, Unsatisfiable, read_range
 from feedmill.model.derived.media import MediaItem, MediaState
 from feedmill.publish.shapes import MediaPage, MediaShape
 
-MediaId = Annotated[str, PathParameter(description="The id of a media file.")]
-OfFeed = Annotated[
-    str | None, QueryParameter(description="Only files of this feed.", max_length=100)
-]
-OfEntry = Annotated[
-    str | None, QueryParameter(description="Only files of this entry.", max_length=200)
-]
+MediaId = Annotated[str, path("The id of a media file.")]
+OfFeed = Annotated[str | None, query("Only files of this feed.", max_length=100)]
+OfEntry = Annotated[str | None, query("Only files of this entry.", max_length=200)]
 _BINARY: Final = "application/octet-stream"
 _PLAYABLE: Final = ("audio/", "video/")
 # A browser never renders an untrusted file in the origin of this server.
@@ -35,39 +30,38 @@ _HARMLESS: Final = {
     "Accept-Ranges": "bytes",
     "Cache-Control": responses.REVALIDATE,
 }
+routes = Routes("/media", "media")
 
 
-@get("/", **describe("listMedia", "read", MediaPage, "bad-cursor", lines=True, conditional=False))
+@routes.get("/", "read", "bad-cursor", gives=MediaPage, lines=True, conditional=False)
 async def list_media(
     request: AnyRequest,
     feed: OfFeed = None,
     entry: OfEntry = None,
-    state_is: Annotated[
-        MediaState | None, QueryParameter(name="state", description="Only files in this state.")
-    ] = None,
+    state_is: Annotated[MediaState | None, query("Only files in this state.", name="state")] = None,
     cursor: Cursor = None,
     limit: Limit = None,
-) -> Response[bytes] | Stream:
+) -> responses.ListAnswer:
     """List files of entries, newest first; with the progress of those on their way."""
     ask = partial(
-        media.list_media, services_of(request), feed_id=feed, entry_uid=entry, state=state_is
+        media.list_media,
+        services_of(request),
+        feed_id=feed,
+        entry_uid=entry,
+        state=state_is,
+        limit=limit,
     )
-    return await responses.list_response(
-        request, lambda after: ask(cursor=after, limit=limit), cursor
-    )
+    return await responses.list_response(request, ask, cursor)
 
 
-@get("/{media_id:str}", **describe("getMedia", "read", MediaShape, "not-found"))
-async def get_media(request: AnyRequest, media_id: MediaId) -> Response[bytes]:
+@routes.get("/{media_id:str}", "read", "not-found")
+async def get_media(request: AnyRequest, media_id: MediaId) -> MediaShape:
     """Get one file's state."""
-    return responses.json_response(request, await media.get_media(media_id, services_of(request)))
+    return await media.get_media(media_id, services_of(request))
 
 
-@get(
-    "/{media_id:str}/file",
-    **describe("getMediaFile", "read", bytes, "not-found", "not-kept", media_type=_BINARY),
-)
-async def get_media_file(request: AnyRequest, media_id: MediaId) -> Response[bytes] | Stream:
+@routes.get("/{media_id:str}/file", "read", "not-found not-kept", gives=bytes, media_type=_BINARY)
+async def get_media_file(request: AnyRequest, media_id: MediaId) -> responses.ListAnswer:
     """Get a stored file, or the part of it that `Range` asks for (206; 416 behind its end)."""
     services = services_of(request)
     item = await media.stored_media(media_id, services)
@@ -94,13 +88,10 @@ async def get_media_file(request: AnyRequest, media_id: MediaId) -> Response[byt
     )
 
 
-@post(
-    "/{media_id:str}/retry",
-    **describe("retryMedia", "write", MediaShape, "not-found", "conflict", status=200),
-)
-async def retry_media(request: AnyRequest, media_id: MediaId) -> Response[bytes]:
+@routes.post("/{media_id:str}/retry", "write", "not-found conflict", status=200)
+async def retry_media(request: AnyRequest, media_id: MediaId) -> MediaShape:
     """Queue a download again that failed or was pruned."""
-    return responses.json_response(request, await media.retry_media(media_id, services_of(request)))
+    return await media.retry_media(media_id, services_of(request))
 
 
 def _served_type(item: MediaItem) -> str:
@@ -111,10 +102,3 @@ def _served_type(item: MediaItem) -> str:
 def _disposition(item: MediaItem) -> str:
     name = (item.path or item.media_id).rpartition("/")[2]
     return f"attachment; filename*=UTF-8''{quote(name, safe='')}"
-
-
-media_routes = Router(
-    "/media",
-    tags=["media"],
-    route_handlers=[list_media, get_media, get_media_file, retry_media],
-)

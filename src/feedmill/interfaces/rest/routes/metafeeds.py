@@ -5,21 +5,18 @@ Every page links to itself, to the next and previous page and to the hub, in the
 it may also come as the password of Basic, never in the URL.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Annotated, Final
 from urllib.parse import quote
 
-from litestar import Response, Router, get
-from litestar.handlers import HTTPRouteHandler
-from litestar.params import PathParameter, QueryParameter
+from litestar import Response
 
 from feedmill.engine.service.collections import Collection
 from feedmill.engine.service.metafeeds import MOST_ENTRIES, MetaFeedRequest, metafeed_page
 from feedmill.engine.service.queries import require_feed
 from feedmill.errors import AccessError
-from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import (
     CategoryQuery,
     DuplicatesQuery,
@@ -29,45 +26,41 @@ from feedmill.interfaces.rest.parameters import (
     TextQuery,
     Until,
     entry_filter,
+    path,
+    query,
 )
 from feedmill.interfaces.rest.problems import RequestError, on_error
 from feedmill.interfaces.rest.responses import bytes_response
+from feedmill.interfaces.rest.routing import Handler, Routes
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
+from feedmill.model.base import filled
 from feedmill.publish.metafeeds import FORMATS, MetaFeedFormat
 from feedmill.publish.metafeeds.archives import read_period
 from feedmill.publish.metafeeds.items import public_http_url
-
-RouteHandler = Callable[..., Awaitable[Response[bytes]]]
 
 _FINAL: Final = "private, max-age=86400, immutable"
 _CHALLENGE: Final = 'Bearer realm="feedmill", Basic realm="feedmill", charset="UTF-8"'
 _CHANGE_TIMES: Final = "metafeed_change_times"
 _SECOND: Final = timedelta(seconds=1)
 
-MetaFeedLimit = Annotated[
-    int | None, QueryParameter(description="Entries per page, 1 to 200. Default: 50.")
-]
+MetaFeedLimit = Annotated[int | None, query("Entries per page, 1 to 200. Default: 50.")]
 MetaFeedCursor = Annotated[
-    str | None,
-    QueryParameter(
-        description="Cursor of another page, taken from the links of this one.", max_length=200
-    ),
+    str | None, query("Cursor of another page, taken from the links of this one.", max_length=200)
 ]
 MetaFeedArchive = Annotated[
     str | None,
-    QueryParameter(
-        description="An archive document (RFC 5005 section 4) instead of a page: the entries that came in"
+    query(
+        "An archive document (RFC 5005 section 4) instead of a page: the entries that came in"
         " during a year, month, day, hour or minute (UTC), such as `2026-11` or `2026-11-16T09`. Taken from the"
         " `prev-archive` link of the current document.",
         max_length=16,
     ),
 ]
 FullTextContent = Annotated[
-    bool,
-    QueryParameter(description="The full text of an entry as its content, where there is one."),
+    bool, query("The full text of an entry as its content, where there is one.")
 ]
-MetaFeedTag = Annotated[str, PathParameter(description="Tag of the feeds.", max_length=100)]
-MetaFeedFeedId = Annotated[str, PathParameter(description="The id of a feed.")]
+MetaFeedTag = Annotated[str, path("Tag of the feeds.", max_length=100)]
+MetaFeedFeedId = Annotated[str, path("The id of a feed.")]
 
 
 class ChangeTimes:
@@ -100,7 +93,7 @@ class ChangeTimes:
         return moment if moment <= now else None
 
 
-async def serve_metafeed(request: AnyRequest, wanted: MetaFeedRequest) -> Response[bytes]:
+async def _serve(request: AnyRequest, wanted: MetaFeedRequest) -> Response[bytes]:
     """The page, or 304 when the reader's copy is current."""
     services = services_of(request)
     config = services.config.metafeed
@@ -122,11 +115,7 @@ async def serve_metafeed(request: AnyRequest, wanted: MetaFeedRequest) -> Respon
     )
 
 
-def _clamped(limit: int | None, usual: int) -> int:
-    return min(max(usual if limit is None else limit, 1), MOST_ENTRIES)
-
-
-def _collection(kind: MetaFeedFormat) -> RouteHandler:
+def _collection(kind: MetaFeedFormat) -> Handler:
     async def collection_feed(
         request: AnyRequest,
         feed: FeedsQuery = None,
@@ -145,16 +134,8 @@ def _collection(kind: MetaFeedFormat) -> RouteHandler:
         where = entry_filter(
             feeds=feeds, tag=tag, category=category, since=since, until=until, text=q
         )
-        query = Collection(
-            feed_ids=where.feed_ids,
-            tag=where.tag,
-            category=where.category,
-            text=where.text,
-            since=where.since,
-            until=where.until,
-            full_text=full_text or None,
-            duplicates=None if duplicates == "hide" else duplicates,
-        )
+        once = None if duplicates == "hide" else duplicates
+        query = filled(Collection, where, full_text=full_text or None, duplicates=once)
         asked = (
             *(("feed", one) for one in feeds or ()),
             ("tag", tag),
@@ -162,18 +143,15 @@ def _collection(kind: MetaFeedFormat) -> RouteHandler:
             ("since", since),
             ("until", until),
             ("q", q),
-            ("full_text", "1" if full_text else None),
-            ("duplicates", None if duplicates == "hide" else duplicates),
         )
         path = f"/collections/feed.{kind}"
-        return await serve_metafeed(
-            request, _wanted(request, kind, query, path, asked, limit, cursor, archive)
-        )
+        wanted = _wanted(request, kind, query, path, limit, cursor, archive, asked)
+        return await _serve(request, wanted)
 
     return collection_feed
 
 
-def _of_feed(kind: MetaFeedFormat) -> RouteHandler:
+def _of_feed(kind: MetaFeedFormat) -> Handler:
     async def feed_feed(
         request: AnyRequest,
         feed_id: MetaFeedFeedId,
@@ -185,15 +163,12 @@ def _of_feed(kind: MetaFeedFormat) -> RouteHandler:
         feed = await require_feed(feed_id, services_of(request))
         query = Collection(feed_ids=(feed.id,), full_text=full_text or None)
         path = f"/feeds/{quote(feed.id, safe='')}/feed.{kind}"
-        asked = (("full_text", "1" if full_text else None),)
-        return await serve_metafeed(
-            request, _wanted(request, kind, query, path, asked, limit, cursor, archive)
-        )
+        return await _serve(request, _wanted(request, kind, query, path, limit, cursor, archive))
 
     return feed_feed
 
 
-def _of_tag(kind: MetaFeedFormat) -> RouteHandler:
+def _of_tag(kind: MetaFeedFormat) -> Handler:
     async def tag_feed(
         request: AnyRequest,
         tag: MetaFeedTag,
@@ -204,10 +179,7 @@ def _of_tag(kind: MetaFeedFormat) -> RouteHandler:
     ) -> Response[bytes]:
         query = Collection(tag=tag, full_text=full_text or None)
         path = f"/tags/{quote(tag, safe='')}/feed.{kind}"
-        asked = (("full_text", "1" if full_text else None),)
-        return await serve_metafeed(
-            request, _wanted(request, kind, query, path, asked, limit, cursor, archive)
-        )
+        return await _serve(request, _wanted(request, kind, query, path, limit, cursor, archive))
 
     return tag_feed
 
@@ -217,17 +189,23 @@ def _wanted(
     kind: MetaFeedFormat,
     query: Collection,
     path: str,
-    asked: Sequence[tuple[str, str | None]],
     limit: int | None,
     cursor: str | None,
     archive: str | None,
+    asked: Sequence[tuple[str, str | None]] = (),
 ) -> MetaFeedRequest:
     period = None if archive is None else read_period(archive)
     if archive is not None and period is None:
         detail = f"archive: {archive!r} is no period such as 2026, 2026-11, 2026-11-16T09"
         raise RequestError(code="bad-parameter", detail=detail)
-    size = _clamped(limit, services_of(request).config.metafeed.page_entries)
-    pairs = [*asked, ("limit", None if limit is None else str(size))]
+    usual = services_of(request).config.metafeed.page_entries
+    size = min(max(usual if limit is None else limit, 1), MOST_ENTRIES)
+    pairs = (
+        *asked,
+        ("full_text", "1" if query.full_text else None),
+        ("duplicates", query.duplicates),
+        ("limit", None if limit is None else str(size)),
+    )
     parameters = tuple((name, value) for name, value in pairs if value is not None)
     return MetaFeedRequest(kind, query, path, parameters, cursor, size, period)
 
@@ -240,36 +218,27 @@ def _on_access(request: AnyRequest, error: AccessError) -> Response[bytes]:
     return response
 
 
-def _routes(
-    path: str, make: Callable[[MetaFeedFormat], RouteHandler], name: str, summary: str
-) -> list[HTTPRouteHandler]:
+routes = Routes("/", "feeds for readers", exception_handlers={AccessError: _on_access})
+
+
+def _add_routes(
+    path: str, make: Callable[[MetaFeedFormat], Handler], name: str, about: str
+) -> None:
     """One route for each format."""
-    return [
-        get(
+    for kind, form in FORMATS.items():
+        add = routes.get(
             f"{path}/feed.{kind}",
-            summary=f"{summary}, as {form.name}.",
-            **describe(
-                f"{name}{form.label}",
-                "read",
-                dict if kind == "json" else str,
-                *("bad-cursor", "bad-parameter", "not-found"),
-                media_type=form.media_type,
-                basic=True,
-            ),
-        )(make(kind))
-        for kind, form in FORMATS.items()
-    ]
+            "read",
+            "bad-cursor bad-parameter not-found",
+            operation_id=f"{name}{form.label}",
+            summary=f"{about}, as {form.name}.",
+            gives=dict if kind == "json" else str,
+            media_type=form.media_type,
+            basic=True,
+        )
+        add(make(kind))
 
 
-metafeed_routes: Final = Router(
-    "/",
-    tags=["feeds for readers"],
-    route_handlers=[
-        *_routes(
-            "/collections", _collection, "collection", "Newest entries that match the filters"
-        ),
-        *_routes("/feeds/{feed_id:str}", _of_feed, "feed", "Newest entries of one feed"),
-        *_routes("/tags/{tag:str}", _of_tag, "tag", "Newest entries of feeds with a tag"),
-    ],
-    exception_handlers={AccessError: _on_access},
-)
+_add_routes("/collections", _collection, "collection", "Newest entries that match the filters")
+_add_routes("/feeds/{feed_id:str}", _of_feed, "feed", "Newest entries of one feed")
+_add_routes("/tags/{tag:str}", _of_tag, "tag", "Newest entries of feeds with a tag")

@@ -1,44 +1,42 @@
 """Routes /webhooks: endpoints that receive events."""
 # Tested in tests/integration/interfaces/rest/
 
-from litestar import Response, Router, delete, get, patch, post
-from litestar.response import Stream
+from litestar import Response
 
 from feedmill.engine.service import webhooks
 from feedmill.engine.service.queries import clamp_limit
-from feedmill.interfaces.rest.openapi import describe
 from feedmill.interfaces.rest.parameters import Cursor, Limit, WebhookId
-from feedmill.interfaces.rest.responses import ListPage, json_response, list_response, read_json
+from feedmill.interfaces.rest.responses import (
+    ListAnswer,
+    ListPage,
+    json_response,
+    list_answer,
+    list_response,
+    read_json,
+)
+from feedmill.interfaces.rest.routing import Routes
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.publish import shapes
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.to_shapes import new_webhook, webhook_shape
 
+routes = Routes("/webhooks", "webhooks")
 
-@get("/", **describe("listWebhooks", "admin", shapes.WebhookPage, lines=True))
-async def list_webhooks(request: AnyRequest) -> Response[bytes] | Stream:
+
+@routes.get("/", "admin", gives=shapes.WebhookPage, lines=True)
+async def list_webhooks(request: AnyRequest) -> ListAnswer:
     """List webhooks with state and last result."""
-    services = services_of(request)
-
-    async def fetch_page(_: str | None) -> ListPage:
-        found = await services.store.webhooks()
-        return shapes.WebhookPage(items=tuple(webhook_shape(one) for one in found))
-
-    return await list_response(request, fetch_page)
+    found = await services_of(request).store.webhooks()
+    return list_answer(request, shapes.WebhookPage(items=tuple(map(webhook_shape, found))))
 
 
-@post(
+@routes.post(
     "/",
-    **describe(
-        "addWebhook",
-        "admin",
-        shapes.NewWebhook,
-        "bad-address",
-        "invalid-body",
-        "not-found",
-        body=shapes.WebhookWish,
-        status=201,
-    ),
+    "admin",
+    "bad-address invalid-body not-found",
+    gives=shapes.NewWebhook,
+    body=shapes.WebhookWish,
+    status=201,
 )
 async def add_webhook(request: AnyRequest) -> Response[bytes]:
     """Add a webhook that receives events from now on; its secret is returned only once."""
@@ -57,25 +55,15 @@ async def add_webhook(request: AnyRequest) -> Response[bytes]:
     return json_response(request, new_webhook(made), status=201, headers=headers)
 
 
-@get("/{webhook_id:str}", **describe("getWebhook", "admin", shapes.WebhookShape, "not-found"))
-async def get_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[bytes]:
+@routes.get("/{webhook_id:str}", "admin", "not-found")
+async def get_webhook(request: AnyRequest, webhook_id: WebhookId) -> shapes.WebhookShape:
     """Get one webhook."""
     found = await webhooks.load_webhook(webhook_id, services_of(request).store)
-    return json_response(request, webhook_shape(found))
+    return webhook_shape(found)
 
 
-@patch(
-    "/{webhook_id:str}",
-    **describe(
-        "changeWebhook",
-        "admin",
-        shapes.WebhookShape,
-        "not-found",
-        "invalid-body",
-        body=shapes.WebhookChange,
-    ),
-)
-async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response[bytes]:
+@routes.patch("/{webhook_id:str}", "admin", "not-found invalid-body", body=shapes.WebhookChange)
+async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> shapes.WebhookShape:
     """Pause or resume a webhook, or deliver again from an event on."""
     change: shapes.WebhookChange = await read_json(request, shapes.WebhookChange)
     services = services_of(request)
@@ -84,54 +72,34 @@ async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> Response
     if change.paused is not None:
         act = webhooks.pause_webhook if change.paused else webhooks.resume_webhook
         await act(webhook_id, services.store)
-    return json_response(
-        request, webhook_shape(await webhooks.load_webhook(webhook_id, services.store))
-    )
+    return webhook_shape(await webhooks.load_webhook(webhook_id, services.store))
 
 
-@delete("/{webhook_id:str}", **describe("removeWebhook", "admin", None, "not-found", status=204))
+@routes.delete("/{webhook_id:str}", "admin", "not-found", status=204)
 async def remove_webhook(request: AnyRequest, webhook_id: WebhookId) -> None:
     """Delete a webhook with its cursor and its dead letters."""
     await webhooks.remove_webhook(webhook_id, services_of(request).store)
 
 
-@get(
+@routes.get(
     "/{webhook_id:str}/dead",
-    **describe(
-        "listDeadLetters",
-        "admin",
-        shapes.DeadLetterPage,
-        "not-found",
-        "bad-cursor",
-        lines=True,
-        conditional=False,
-    ),
+    "admin",
+    "not-found bad-cursor",
+    gives=shapes.DeadLetterPage,
+    lines=True,
+    conditional=False,
 )
-async def list_dead(
+async def list_dead_letters(
     request: AnyRequest, webhook_id: WebhookId, cursor: Cursor = None, limit: Limit = None
-) -> Response[bytes] | Stream:
+) -> ListAnswer:
     """List dead letters: batches that failed after all attempts, oldest first."""
     services = services_of(request)
     await webhooks.load_webhook(webhook_id, services.store)
 
-    async def fetch_page(after: str | None) -> ListPage:
+    async def fetch_page(*, cursor: str | None) -> ListPage:
         page = await services.store.dead_letters(
-            webhook_id, after=read_cursor("dead", after), limit=clamp_limit(limit)
+            webhook_id, after=read_cursor("dead", cursor), limit=clamp_limit(limit)
         )
         return shapes.DeadLetterPage(items=page.items, next=write_cursor("dead", page.next))
 
     return await list_response(request, fetch_page, cursor)
-
-
-webhook_routes = Router(
-    "/webhooks",
-    tags=["webhooks"],
-    route_handlers=[
-        list_webhooks,
-        add_webhook,
-        get_webhook,
-        change_webhook,
-        remove_webhook,
-        list_dead,
-    ],
-)
