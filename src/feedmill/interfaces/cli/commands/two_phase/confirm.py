@@ -19,7 +19,7 @@ from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.errors import ConflictError
 from feedmill.interfaces.cli import output
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
-from feedmill.interfaces.cli.options import list_options
+from feedmill.interfaces.cli.options import flag, list_options, option
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.interfaces.user_name import user_name
 
@@ -27,8 +27,8 @@ _TITLE_CHARS = 100
 
 
 @click.command()
-@click.option("--code", metavar="CODE", help="Answer only this question.")
-@click.option("--list", "only_list", is_flag=True, help="List open questions without asking.")
+@option("--code CODE", "Answer only this question.")
+@flag("--list", "only_list", "List open questions without asking.")
 @list_options()
 def confirm(code: str | None, *, only_list: bool) -> None:
     """Confirm or decline the insertion of candidates that agents selected.

@@ -15,7 +15,7 @@ from feedmill.engine.two_phase.candidate_file import (
 )
 from feedmill.engine.two_phase.insert_selected import insert_selected as insert_candidates
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import flag, json_option, option
 from feedmill.interfaces.cli.output import format_count, shorten, show_json
 from feedmill.interfaces.cli.run_command import run_async, with_services
 from feedmill.interfaces.user_name import user_name
@@ -29,35 +29,26 @@ _REVIEW = "run `feedmill screen {path}` or `feedmill review {path}` first, or ad
 
 
 @click.command("insert-selected")
-@click.option(
-    "--candidates",
+@option(
+    "--candidates FILE",
     "path",
+    "A candidate file written by `collect-window`.",
     required=True,
     type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A candidate file written by `collect-window`.",
 )
-@click.option(
-    "--selected-ids", metavar="IDS", help="Ids of the selected candidates, such as 3,7,12 or 3-9."
-)
-@click.option(
-    "--selected-ids-file",
+@option("--selected-ids IDS", "Ids of the selected candidates, such as 3,7,12 or 3-9.")
+@option(
+    "--selected-ids-file FILE",
+    "A file of ids: written by `review` or its page, or one id per line.",
     type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A file of ids: written by `review` or its page, or one id per line.",
 )
-@click.option("--select-all", is_flag=True, help="Every candidate of the file.")
-@click.option(
-    "--confirm", is_flag=True, help="Confirm without asking; otherwise the terminal is asked."
-)
-@click.option(
+@flag("--select-all", "Every candidate of the file.")
+@flag("--confirm", "Confirm without asking; otherwise the terminal is asked.")
+@flag(
     "--unreviewed",
-    is_flag=True,
-    help="With --confirm: insert the whole of a window that was neither screened nor reviewed.",
+    "With --confirm: insert the whole of a window that was neither screened nor reviewed.",
 )
-@click.option(
-    "--confirmed-by", metavar="NAME", help="Name of the person who confirms [the current user]."
-)
+@option("--confirmed-by NAME", "Name of the person who confirms [the current user].")
 @json_option
 def insert_selected(
     path: Path,

@@ -15,7 +15,7 @@ from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase import sidecar_files
 from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_candidate
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import flag, json_option, option
 from feedmill.interfaces.cli.output import show_json, show_result, style_text
 from feedmill.interfaces.cli.review_html import review_page
 from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
@@ -30,20 +30,18 @@ ScreeningById = dict[int, Screening]
 
 @click.command()
 @click.argument("candidates", type=click.Path(path_type=Path), metavar="CANDIDATES")
-@click.option(
-    "--html",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="OUT",
-    help="Write an HTML page instead.",
+@option(
+    "--html OUT", "Write an HTML page instead.", type=click.Path(dir_okay=False, path_type=Path)
 )
-@click.option(
+@option(
     "--min-score",
-    type=click.FloatRange(0, 1),
+    "Only candidates with at least this score.",
     default=0.0,
-    help="Only candidates with at least this score.",
+    show_default=False,
+    type=click.FloatRange(0, 1),
 )
-@click.option("--topic", metavar="TOPIC", help="Only candidates suggested for this topic.")
-@click.option("--all", "everything", is_flag=True, help="Include dropped and stored candidates.")
+@option("--topic TOPIC", "Only candidates suggested for this topic.")
+@flag("--all", "everything", "Include dropped and stored candidates.")
 @json_option
 def review(
     candidates: Path, html: Path | None, min_score: float, topic: str | None, *, everything: bool

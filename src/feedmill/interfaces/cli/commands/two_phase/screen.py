@@ -17,7 +17,7 @@ from feedmill.engine.two_phase import candidate_file, sidecar_files
 from feedmill.engine.two_phase.screen import Evaluation, evaluate, screen_texts
 from feedmill.errors import TopicError, UsageError
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import flag, json_option, option
 from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.candidate import CandidateFile
@@ -63,46 +63,38 @@ class _Screened(NamedTuple):
 
 @click.command()
 @click.argument("candidates", type=_path, required=False)
-@click.option(
+@option(
     "--topics",
     "topic_file",
+    "A file with topics that extend or override the bundled ones.",
     type=_path,
-    help="A file with topics that extend or override the bundled ones.",
 )
-@click.option("--no-defaults", is_flag=True, help="Only the topics of --topics.")
-@click.option(
-    "--topic", "names", multiple=True, metavar="NAME", help="Only this topic; repeatable."
-)
-@click.option(
+@flag("--no-defaults", "Only the topics of --topics.")
+@option("--topic NAME", "names", "Only this topic; repeatable.", multiple=True)
+@option(
     "--method",
-    type=click.Choice(("lexical", "embedding", "hybrid", "llm")),
+    "Screening method; llm asks a language model about unclear candidates.",
+    choices=("lexical", "embedding", "hybrid", "llm"),
     default="hybrid",
-    show_default=True,
-    help="Screening method; llm asks a language model about unclear candidates.",
 )
-@click.option(
+@option(
     "--learn-from",
     "reviewed",
+    "A screened and confirmed candidate file to learn from; repeatable.",
     type=_path,
     multiple=True,
-    help="A screened and confirmed candidate file to learn from; repeatable.",
 )
-@click.option(
+@option(
     "--out",
+    "Output file for the suggestions [beside the candidate file].",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Output file for the suggestions [beside the candidate file].",
 )
-@click.option(
-    "--evaluate",
-    "is_evaluation",
-    is_flag=True,
-    help="Evaluate the methods on a labelled set [the bundled one].",
-)
-@click.option(
+@flag("--evaluate", "is_evaluation", "Evaluate the methods on a labelled set [the bundled one].")
+@option(
     "--set",
     "set_name",
-    type=click.Choice(get_args(EvaluationSet)),
-    help="Which bundled set to evaluate on [sustainability].",
+    "Which bundled set to evaluate on [sustainability].",
+    choices=get_args(EvaluationSet),
 )
 @json_option
 def screen(

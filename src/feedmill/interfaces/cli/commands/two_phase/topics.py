@@ -22,7 +22,7 @@ from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.engine.two_phase.sidecar_files import parse_ids
 from feedmill.errors import TopicError
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
+from feedmill.interfaces.cli.options import json_option, option
 from feedmill.interfaces.cli.output import shorten, show_json, show_result, show_table
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.screening import Screening, ScreenText, Topic, TopicSet
@@ -41,19 +41,16 @@ def topics() -> None:
 
 @topics.command("new")
 @click.argument("topic_id", metavar="ID")
-@click.option("--name", required=True, help="What the topic is called.")
-@click.option("--description", required=True, help="One line that says what it is about.")
-@click.option("--example", "examples", multiple=True, help="A sentence about it; repeatable.")
-@click.option(
-    "--not-example", "not_examples", multiple=True, help="One that only sounds like it; repeatable."
-)
-@click.option(
+@option("--name", "What the topic is called.", required=True)
+@option("--description", "One line that says what it is about.", required=True)
+@option("--example", "examples", "A sentence about it; repeatable.", multiple=True)
+@option("--not-example", "not_examples", "One that only sounds like it; repeatable.", multiple=True)
+@option(
     "--file",
     "path",
-    type=click.Path(dir_okay=False, path_type=Path),
+    "The topic file; it is made or extended.",
     default="topics.toml",
-    show_default=True,
-    help="The topic file; it is made or extended.",
+    type=click.Path(dir_okay=False, path_type=Path),
 )
 @json_option
 def new_topic(
@@ -139,12 +136,10 @@ def test_topics(path: Path, window: Path) -> None:
 @topics.command("improve")
 @click.argument("path", type=_path, metavar="FILE")
 @click.argument("window", type=_path, metavar="WINDOW")
-@click.option("--topic", "name", help="The topic to improve [the only one of the file].")
-@click.option(
-    "--count", type=click.IntRange(4, 100), default=10, show_default=True, help="Entries to label."
-)
-@click.option("--about", help="Instead of asking: ids of entries about the topic, such as 3,7.")
-@click.option("--not-about", help="Instead of asking: ids of entries about something else.")
+@option("--topic", "name", "The topic to improve [the only one of the file].")
+@option("--count", "Entries to label.", least=4, most=100, default=10)
+@option("--about", "Instead of asking: ids of entries about the topic, such as 3,7.")
+@option("--not-about", "Instead of asking: ids of entries about something else.")
 @json_option
 def improve(
     path: Path,
