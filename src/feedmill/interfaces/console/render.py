@@ -1,13 +1,15 @@
 """Pages: Jinja templates with autoescaping, formats for people, and a strict content policy."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
-from litestar import Response
+from litestar import Response, get
 from litestar.datastructures import Cookie
+from litestar.handlers import HTTPRouteHandler
 from markupsafe import Markup
 
 from feedmill.interfaces.console import session
@@ -83,6 +85,26 @@ def page(
     return Response(
         text.encode(), media_type=HTML, status_code=status, headers=HEADERS, cookies=own
     )
+
+
+def view(
+    path: str, template: str, title: str = "", *, here: str | None = None, scope: Scope = "read"
+) -> Callable[[Callable[..., Awaitable[dict[str, Any]]]], HTTPRouteHandler]:
+    """A route for a page: the function returns what the template shows, with a `title` if it differs by request.
+
+    `here` is the path of its place in the navigation, usually its own.
+    """
+
+    def routed(function: Callable[..., Awaitable[dict[str, Any]]]) -> HTTPRouteHandler:
+        @wraps(function)
+        async def answer(request: AnyRequest) -> Response[bytes]:
+            shown = {"title": title, **await function(request)}
+            return page(request, template, here=path if here is None else here, **shown)
+
+        answer.__annotations__["return"] = Response[bytes]
+        return get(path, opt={session.SCOPE: scope})(answer)
+
+    return routed
 
 
 def confirm_page(

@@ -4,13 +4,11 @@
 from typing import Any, Final
 
 import msgspec
-from litestar import Response, get
 
 from feedmill.engine.service import queries
 from feedmill.engine.service.contents.documents import diff_documents
 from feedmill.interfaces.console.pages.feeds import HERE
-from feedmill.interfaces.console.render import page
-from feedmill.interfaces.console.session import SCOPE
+from feedmill.interfaces.console.render import view
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 
@@ -18,23 +16,20 @@ _VALUE_CHARS: Final = 3_000
 _MOST_ENTRIES: Final = 200
 
 
-@get("/console/diff", opt={SCOPE: "read"})
-async def diff(request: AnyRequest) -> Response[bytes]:
+@view("/console/diff", "diff.html", here=HERE)
+async def diff(request: AnyRequest) -> dict[str, Any]:
     """The differences, entry by entry, before and after side by side."""
     services, given = services_of(request), request.query_params
     found = await diff_documents(str(given.get("before")), str(given.get("after")), services)
     feed = await queries.require_feed(found.feed_id, services)
-    return page(
-        request,
-        "diff.html",
-        title=f"Changes of {feed.title or mask_address(feed.url)}",
-        here=HERE,
-        feed=feed,
-        found=found,
-        entries=found.diff.entries[:_MOST_ENTRIES],
-        more=max(len(found.diff.entries) - _MOST_ENTRIES, 0),
-        text=_text,
-    )
+    return {
+        "title": f"Changes of {feed.title or mask_address(feed.url)}",
+        "feed": feed,
+        "found": found,
+        "entries": found.diff.entries[:_MOST_ENTRIES],
+        "more": max(len(found.diff.entries) - _MOST_ENTRIES, 0),
+        "text": _text,
+    }
 
 
 def _text(value: Any) -> str:  # noqa: ANN401  # of any field

@@ -8,7 +8,7 @@ from litestar import Response, get
 
 from feedmill.engine.service import queries
 from feedmill.errors import ConflictError, UsageError
-from feedmill.interfaces.console.render import page
+from feedmill.interfaces.console.render import view
 from feedmill.interfaces.console.session import SCOPE
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
@@ -47,8 +47,8 @@ _FRAME_HEAD: Final = (
 )
 
 
-@get("/console/entries", opt={SCOPE: "read"})
-async def entries(request: AnyRequest) -> Response[bytes]:
+@view("/console/entries", "entries.html", "Entries")
+async def entries(request: AnyRequest) -> dict[str, Any]:
     """Entries that match, the newest first, each article once."""
     services, given = services_of(request), request.query_params
     chosen = {name: str(given.get(name) or "").strip()[:_MOST_CHARS] for name in _FIELDS}
@@ -59,17 +59,13 @@ async def entries(request: AnyRequest) -> Response[bytes]:
         problem = ""
     except (UsageError, ConflictError) as error:  # of the words that were typed
         found, problem = EntryPage(items=()), f"{error}"
-    return page(
-        request,
-        "entries.html",
-        title="Entries",
-        here=HERE,
-        chosen=chosen,
-        query={name: value for name, value in chosen.items() if value},
-        entries=found,
-        problem=problem,
-        feeds=await _feed_titles(found.items, request),
-    )
+    return {
+        "chosen": chosen,
+        "query": {name: value for name, value in chosen.items() if value},
+        "entries": found,
+        "problem": problem,
+        "feeds": await _feed_titles(found.items, request),
+    }
 
 
 def _filter_of(chosen: dict[str, str]) -> EntryFilter:
@@ -96,25 +92,22 @@ def _filter_of(chosen: dict[str, str]) -> EntryFilter:
     )
 
 
-@get("/console/entries/{entry_uid:str}", opt={SCOPE: "read"})
-async def entry(request: AnyRequest) -> Response[bytes]:
+@view("/console/entries/{entry_uid:str}", "entry.html", here=HERE)
+async def entry(request: AnyRequest) -> dict[str, Any]:
     """One entry."""
     services = services_of(request)
     found = await queries.entry(str(request.path_params["entry_uid"]), services)
     feed = await queries.require_feed(found.feed_id, services)
     revisions = await queries.revisions(found.entry_uid, services)
     same = await services.store.duplicates(found.entry_uid)
-    return page(
-        request,
-        "entry.html",
-        title=found.title or "Entry",
-        here=HERE,
-        entry=found,
-        feed=feed,
-        revisions=revisions.items,
-        duplicates=same,
-        feeds=await _feed_titles(same, request),
-    )
+    return {
+        "title": found.title or "Entry",
+        "entry": found,
+        "feed": feed,
+        "revisions": revisions.items,
+        "duplicates": same,
+        "feeds": await _feed_titles(same, request),
+    }
 
 
 @get("/console/entries/{entry_uid:str}/content", opt={SCOPE: "read"})
@@ -129,23 +122,19 @@ async def content(request: AnyRequest) -> Response[bytes]:
     return Response(body.encode(), media_type="text/html", headers=_FRAME)
 
 
-@get("/console/articles", opt={SCOPE: "read"})
-async def articles(request: AnyRequest) -> Response[bytes]:
+@view("/console/articles", "articles.html", "Articles", here=HERE)
+async def articles(request: AnyRequest) -> dict[str, Any]:
     """Articles, each once, with how many entries carry it."""
     services = services_of(request)
     found = await queries.articles(
         services, cursor=request.query_params.get("cursor") or None, limit=_PER_PAGE
     )
     counts = await services.store.count_duplicates([one.article_hash for one in found.items])
-    return page(
-        request,
-        "articles.html",
-        title="Articles",
-        here=HERE,
-        articles=found,
-        counts=counts,
-        feeds=await _feed_titles(found.items, request),
-    )
+    return {
+        "articles": found,
+        "counts": counts,
+        "feeds": await _feed_titles(found.items, request),
+    }
 
 
 async def _feed_titles(items: Any, request: AnyRequest) -> dict[str, str]:  # noqa: ANN401  # whatever has a feed_id

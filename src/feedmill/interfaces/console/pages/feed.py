@@ -3,7 +3,7 @@
 
 from typing import Any, Final
 
-from litestar import Response, Router, get, post
+from litestar import Response, post
 
 from feedmill.engine.moves.follow import MERGE_IS_FINAL, move_feed, undo_move
 from feedmill.engine.service import queries
@@ -15,7 +15,7 @@ from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.console import charts
 from feedmill.interfaces.console.forms import tags_of, text_field
 from feedmill.interfaces.console.pages.feeds import HERE, mark_of
-from feedmill.interfaces.console.render import confirm_page, go_to, page
+from feedmill.interfaces.console.render import confirm_page, go_to, view
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
@@ -29,8 +29,8 @@ _POLLS: Final = 60  # of the timeline
 _PER_PAGE: Final = 50
 
 
-@get("/console/feeds/{feed_id:str}", opt={SCOPE: "read"})
-async def feed_page(request: AnyRequest) -> Response[bytes]:
+@view("/console/feeds/{feed_id:str}", "feed.html", here=HERE)
+async def feed_page(request: AnyRequest) -> dict[str, Any]:
     """The feed's state, and why it is polled when it is."""
     services, feed = services_of(request), await _feed(request)
     health = await queries.health(feed.id, services)
@@ -38,10 +38,8 @@ async def feed_page(request: AnyRequest) -> Response[bytes]:
     detail = await queries.get_feed(feed.id, services)
     moves = await services.store.moves(feed.id)
     config = services.config.moves
-    return _page(
-        request,
+    return _shown(
         feed,
-        "feed.html",
         "",
         health=health,
         detail=detail,
@@ -53,8 +51,8 @@ async def feed_page(request: AnyRequest) -> Response[bytes]:
     )
 
 
-@get("/console/feeds/{feed_id:str}/entries", opt={SCOPE: "read"})
-async def feed_entries(request: AnyRequest) -> Response[bytes]:
+@view("/console/feeds/{feed_id:str}/entries", "feed_entries.html", here=HERE)
+async def feed_entries(request: AnyRequest) -> dict[str, Any]:
     """The feed's entries, the latest first."""
     services, feed = services_of(request), await _feed(request)
     found = await queries.entries(
@@ -63,35 +61,31 @@ async def feed_entries(request: AnyRequest) -> Response[bytes]:
         cursor=request.query_params.get("cursor"),
         limit=_PER_PAGE,
     )
-    return _page(request, feed, "feed_entries.html", "entries", entries=found)
+    return _shown(feed, "entries", entries=found)
 
 
-@get("/console/feeds/{feed_id:str}/fetches", opt={SCOPE: "read"})
-async def feed_fetches(request: AnyRequest) -> Response[bytes]:
+@view("/console/feeds/{feed_id:str}/fetches", "feed_fetches.html", here=HERE)
+async def feed_fetches(request: AnyRequest) -> dict[str, Any]:
     """The feed's polls, the newest first."""
     services, feed = services_of(request), await _feed(request)
     cursor = read_cursor("fetches", request.query_params.get("cursor"))
     found = await services.store.fetches(feed.id, after=cursor, limit=_PER_PAGE)
-    return _page(
-        request,
+    return _shown(
         feed,
-        "feed_fetches.html",
         "fetches",
         fetches=[(one, outcome_mark(one)) for one in found.items],
         next=write_cursor("fetches", found.next),
     )
 
 
-@get("/console/feeds/{feed_id:str}/figures", opt={SCOPE: "read"})
-async def feed_stats(request: AnyRequest) -> Response[bytes]:
+@view("/console/feeds/{feed_id:str}/figures", "feed_figures.html", here=HERE)
+async def feed_stats(request: AnyRequest) -> dict[str, Any]:
     """The feed's figures by day."""
     services, feed = services_of(request), await _feed(request)
     found = await feed_figures(feed.id, services)
     starts = [one.start for one in found.points]
-    return _page(
-        request,
+    return _shown(
         feed,
-        "feed_figures.html",
         "figures",
         found=found,
         polls_chart=charts.polls_by_outcome(
@@ -193,26 +187,13 @@ def _timeline(decisions: tuple[DecisionShape, ...]) -> str:
     return charts.timeline("Polls and the interval after each", polls, hints)
 
 
-def _page(
-    request: AnyRequest,
-    feed: Feed,
-    template: str,
-    tab: str,
-    **context: Any,  # noqa: ANN401  # what the template shows
-) -> Response[bytes]:
-    return page(
-        request,
-        template,
-        title=feed.title or mask_address(feed.url),
-        here=HERE,
-        feed=feed,
-        brief=health_in_brief(feed),
-        mark=mark_of(feed),
-        tab=tab,
+def _shown(feed: Feed, tab: str, **context: Any) -> dict[str, Any]:  # noqa: ANN401  # what the template shows
+    """What the pages of a feed have in common, and what one of them shows."""
+    return {
+        "title": feed.title or mask_address(feed.url),
+        "feed": feed,
+        "brief": health_in_brief(feed),
+        "mark": mark_of(feed),
+        "tab": tab,
         **context,
-    )
-
-
-one_feed_pages = Router(
-    "/", route_handlers=[feed_page, feed_stats, feed_entries, feed_fetches, change]
-)
+    }

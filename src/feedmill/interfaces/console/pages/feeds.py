@@ -4,7 +4,7 @@
 from typing import Any, Final, cast, get_args
 from urllib.parse import urlencode
 
-from litestar import Response, get, post
+from litestar import Response, post
 from litestar.datastructures import UploadFile
 
 from feedmill.engine.service import subscriptions
@@ -12,7 +12,7 @@ from feedmill.engine.service.feeds import bulk_feeds
 from feedmill.engine.service.health.feed_health import health_in_brief
 from feedmill.errors import SeveralFeedsError, UsageError
 from feedmill.interfaces.console.forms import digest_of, tags_of, text_field
-from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.console.render import go_to, page, view
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.model.feed import Feed
@@ -34,8 +34,8 @@ _WORDS: Final = {
 }
 
 
-@get("/console/feeds", opt={SCOPE: "read"})
-async def feeds(request: AnyRequest) -> Response[bytes]:
+@view("/console/feeds", "feeds.html", "Feeds")
+async def feeds(request: AnyRequest) -> dict[str, Any]:
     """A page of the list."""
     services, given = services_of(request), dict(request.query_params)
     where = feed_filter(given)
@@ -47,27 +47,23 @@ async def feeds(request: AnyRequest) -> Response[bytes]:
     total = len(found.items)
     if found.next is not None or "cursor" in given:  # else all of them are shown
         total = await services.store.count_feeds(where, at_most=_COUNTED if where.text else None)
-    return page(
-        request,
-        "feeds.html",
-        title="Feeds",
-        here=HERE,
-        where=where,
-        chosen=chosen,
-        feeds=[(feed, health_in_brief(feed), mark_of(feed)) for feed in found.items],
-        total=total,
-        is_more=where.text is not None and total == _COUNTED,
-        states=get_args(FeedListState),
-        most=bulk_feeds.MAX_BULK_FEEDS,
-        actions=_WORDS,
-        is_first="cursor" not in given,
-        next=_link(chosen, cursor=write_cursor(kind, found.next)) if found.next else None,
-        sort=lambda order: _link(
+    return {
+        "where": where,
+        "chosen": chosen,
+        "feeds": [(feed, health_in_brief(feed), mark_of(feed)) for feed in found.items],
+        "total": total,
+        "is_more": where.text is not None and total == _COUNTED,
+        "states": get_args(FeedListState),
+        "most": bulk_feeds.MAX_BULK_FEEDS,
+        "actions": _WORDS,
+        "is_first": "cursor" not in given,
+        "next": _link(chosen, cursor=write_cursor(kind, found.next)) if found.next else None,
+        "sort": lambda order: _link(
             chosen,
             order=order,
             down="" if where.order != order or where.descending else "1",
         ),
-    )
+    }
 
 
 @post("/console/feeds", status_code=200, opt={SCOPE: "write"})

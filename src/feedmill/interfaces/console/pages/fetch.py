@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
-from litestar import Response, get
 from msgspec import Struct
 
 from feedmill.engine.service import queries
@@ -13,8 +12,7 @@ from feedmill.engine.service.contents.document_view import DocumentView, EntrySt
 from feedmill.errors import NotFoundError
 from feedmill.interfaces.console.pages.feed import outcome_mark
 from feedmill.interfaces.console.pages.feeds import HERE
-from feedmill.interfaces.console.render import page
-from feedmill.interfaces.console.session import SCOPE
+from feedmill.interfaces.console.render import view
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 
@@ -24,8 +22,8 @@ _VALUE_CHARS: Final = 1_500
 _HIDDEN: Final = frozenset({"slice", "findings", "modified"})
 
 
-@get("/console/fetches/{fetch_id:str}", opt={SCOPE: "read"})
-async def fetch_page(request: AnyRequest) -> Response[bytes]:
+@view("/console/fetches/{fetch_id:str}", "fetch.html", here=HERE)
+async def fetch_page(request: AnyRequest) -> dict[str, Any]:
     """A poll, with its document when it is kept."""
     services = services_of(request)
     fetch = await queries.fetch(str(request.path_params["fetch_id"]), services)
@@ -39,26 +37,25 @@ async def fetch_page(request: AnyRequest) -> Response[bytes]:
     except NotFoundError as missing:  # or not kept any more
         problem = str(missing)
     others = await services.store.fetches(feed.id, limit=50)
-    return page(
-        request,
-        "fetch.html",
-        title=f"Poll of {feed.title or mask_address(feed.url)}",
-        here=HERE,
-        feed=feed,
-        fetch=fetch,
-        mark=outcome_mark(fetch),
-        view=view,
-        problem=problem,
-        entries=[] if view is None else [_shown(one) for one in view.entries],
-        first=first,
-        after=first + _PER_PAGE,
-        facts=[] if view is None or view.parsed is None else list(_fields(view.parsed, feed=True)),
-        others=[
+    return {
+        "title": f"Poll of {feed.title or mask_address(feed.url)}",
+        "feed": feed,
+        "fetch": fetch,
+        "mark": outcome_mark(fetch),
+        "view": view,
+        "problem": problem,
+        "entries": [] if view is None else [_shown(one) for one in view.entries],
+        "first": first,
+        "after": first + _PER_PAGE,
+        "facts": []
+        if view is None or view.parsed is None
+        else list(_fields(view.parsed, feed=True)),
+        "others": [
             one
             for one in others.items
             if one.body_sha256 is not None and one.fetch_id != fetch.fetch_id
         ],
-    )
+    }
 
 
 def _shown(one: EntryStages) -> dict[str, Any]:

@@ -1,17 +1,14 @@
 """Hosts: pace, incidents, pauses, and the feeds that wait."""
 # Tested in tests/integration/interfaces/console/test_hosts.py
 
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
-
-from litestar import Response, get
 
 from feedmill.engine.service.feeds.hosts import get_host, host_in_words, list_hosts
 from feedmill.engine.service.feeds.push import list_hubs
 from feedmill.engine.service.health.feed_health import health_in_brief
 from feedmill.interfaces.console.pages.feeds import mark_of
-from feedmill.interfaces.console.render import page
-from feedmill.interfaces.console.session import SCOPE
+from feedmill.interfaces.console.render import view
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.page import FeedFilter
 from feedmill.publish.figure_shapes import HostShape
@@ -23,8 +20,8 @@ _FEEDS: Final = 50
 _MARKS: Final = {"incident": "theirs", "paused": "host"}
 
 
-@get("/console/hosts", opt={SCOPE: "read"})
-async def hosts(request: AnyRequest) -> Response[bytes]:
+@view("/console/hosts", "hosts.html", "Hosts")
+async def hosts(request: AnyRequest) -> dict[str, Any]:
     """A page of the list."""
     services, given = services_of(request), request.query_params
     text = str(given.get("text") or "").strip()[:_MOST_CHARS]
@@ -37,38 +34,31 @@ async def hosts(request: AnyRequest) -> Response[bytes]:
         limit=_PER_PAGE,
     )
     chosen = {"text": text, "troubled": "1" if troubled else "", "cursor": found.next or ""}
-    return page(
-        request,
-        "hosts.html",
-        title="Hosts",
-        here=HERE,
-        hosts=[(one, host_mark(one), host_in_words(one)) for one in found.items],
-        text=text,
-        troubled=troubled,
-        next=f"{HERE}?{urlencode(chosen)}" if found.next else None,
-        is_first="cursor" not in given,
-        hubs=(await list_hubs(services)).items,
-    )
+    return {
+        "hosts": [(one, host_mark(one), host_in_words(one)) for one in found.items],
+        "text": text,
+        "troubled": troubled,
+        "next": f"{HERE}?{urlencode(chosen)}" if found.next else None,
+        "is_first": "cursor" not in given,
+        "hubs": (await list_hubs(services)).items,
+    }
 
 
-@get("/console/hosts/{host:str}", opt={SCOPE: "read"})
-async def host(request: AnyRequest) -> Response[bytes]:
+@view("/console/hosts/{host:str}", "host.html", here=HERE)
+async def host(request: AnyRequest) -> dict[str, Any]:
     """One host, and its feeds in the order of their next poll."""
     services, name = services_of(request), str(request.path_params["host"])
     found = await get_host(name, services)
     where = FeedFilter(host=found.host, order="next-poll")
     feeds = await services.store.find_feeds(where, limit=_FEEDS)
-    return page(
-        request,
-        "host.html",
-        title=found.host,
-        here=HERE,
-        host=found,
-        mark=host_mark(found),
-        words=host_in_words(found),
-        feeds=[(one, health_in_brief(one), mark_of(one)) for one in feeds.items],
-        has_more=feeds.next is not None,
-    )
+    return {
+        "title": found.host,
+        "host": found,
+        "mark": host_mark(found),
+        "words": host_in_words(found),
+        "feeds": [(one, health_in_brief(one), mark_of(one)) for one in feeds.items],
+        "has_more": feeds.next is not None,
+    }
 
 
 def host_mark(one: HostShape) -> str:

@@ -1,14 +1,14 @@
 """Jobs: background work, its progress, cancel and retry."""
 # Tested in tests/integration/interfaces/console/test_jobs.py
 
-from typing import Final
+from typing import Any, Final
 
-from litestar import Response, get, post
+from litestar import Response, post
 
 from feedmill.engine.service.jobs import cancel_job, list_jobs, retry_job
 from feedmill.errors import NotFoundError, UsageError
 from feedmill.interfaces.console.forms import text_field
-from feedmill.interfaces.console.render import go_to, page
+from feedmill.interfaces.console.render import go_to, view
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.running.job import JOB_STATES
@@ -18,8 +18,8 @@ _PER_PAGE: Final = 50
 _MOST_DIGITS: Final = 18
 
 
-@get("/console/jobs", opt={SCOPE: "read"})
-async def jobs(request: AnyRequest) -> Response[bytes]:
+@view("/console/jobs", "jobs.html", "Jobs")
+async def jobs(request: AnyRequest) -> dict[str, Any]:
     """Jobs, the newest first, and how many of each kind are in which state."""
     services, given = services_of(request), request.query_params
     state = given.get("state")
@@ -32,18 +32,14 @@ async def jobs(request: AnyRequest) -> Response[bytes]:
         cursor=given.get("cursor") or None,
         limit=_PER_PAGE,
     )
-    return page(
-        request,
-        "jobs.html",
-        title="Jobs",
-        here=HERE,
-        jobs=found,
-        counts=counts,
-        kinds=sorted({one.kind for one in counts}),
-        states=JOB_STATES,
-        kind=kind or "",
-        state=state or "",
-    )
+    return {
+        "jobs": found,
+        "counts": counts,
+        "kinds": sorted({one.kind for one in counts}),
+        "states": JOB_STATES,
+        "kind": kind or "",
+        "state": state or "",
+    }
 
 
 @post("/console/jobs/{job_id:str}/change", status_code=200, opt={SCOPE: "write"})

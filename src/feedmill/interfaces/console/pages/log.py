@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from typing import Any, Final, get_args
 from urllib.parse import urlencode
 
-from litestar import Response, get
+from litestar import get
 from litestar.response import Stream
 
 from feedmill.engine.service import queries
-from feedmill.interfaces.console.render import ENVIRONMENT, page
+from feedmill.interfaces.console.render import ENVIRONMENT, view
 from feedmill.interfaces.console.session import SCOPE
 from feedmill.interfaces.console.stream import RETRY, event_stream, is_still_allowed
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
@@ -25,8 +25,8 @@ _FACTS: Final = (
 )  # fmt: skip
 
 
-@get("/console/log", opt={SCOPE: "read"})
-async def log(request: AnyRequest) -> Response[bytes]:
+@view("/console/log", "log.html", "Log")
+async def log(request: AnyRequest) -> dict[str, Any]:
     """The newest events first; `before` goes back."""
     services, choice = services_of(request), _choice(request)
     last = await services.store.last_seq()
@@ -34,18 +34,14 @@ async def log(request: AnyRequest) -> Response[bytes]:
     end = min(int(given), last + 1) if given.isdecimal() and len(given) < 19 else last + 1
     found, begin = await _back(request, end, choice)
     chosen = {name: ",".join(value) for name, value in choice.items() if value}
-    return page(
-        request,
-        "log.html",
-        title="Log",
-        here=HERE,
-        events=[_row(one) for one in found],
-        types=get_args(EventType),
-        choice=choice,
-        is_live=not given,
-        stream=f"{HERE}/stream?{urlencode({**chosen, 'after': last})}",
-        older=f"{HERE}?{urlencode({**chosen, 'before': begin})}" if begin > 1 else None,
-    )
+    return {
+        "events": [_row(one) for one in found],
+        "types": get_args(EventType),
+        "choice": choice,
+        "is_live": not given,
+        "stream": f"{HERE}/stream?{urlencode({**chosen, 'after': last})}",
+        "older": f"{HERE}?{urlencode({**chosen, 'before': begin})}" if begin > 1 else None,
+    }
 
 
 @get("/console/log/stream", opt={SCOPE: "read"})

@@ -8,7 +8,7 @@ form of this console; a bearer token alone confirms nothing.
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from litestar import Response, get, post
+from litestar import Response, post
 from litestar.datastructures import FormMultiDict
 
 from feedmill.engine.two_phase import confirmation
@@ -23,7 +23,7 @@ from feedmill.engine.two_phase.sidecar_files import read_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow, WindowLibrary
 from feedmill.errors import AccessError, ConflictError, FeedmillError, UsageError
 from feedmill.interfaces.console.forms import digest_of, text_field
-from feedmill.interfaces.console.render import go_to, page, secret_page
+from feedmill.interfaces.console.render import go_to, page, secret_page, view
 from feedmill.interfaces.console.session import SCOPE, known_caller, read_form, session_of
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
@@ -43,8 +43,8 @@ class ShownRow(NamedTuple):
     is_suspicious: bool
 
 
-@get("/console/review", opt={SCOPE: "read"})
-async def review(request: AnyRequest) -> Response[bytes]:
+@view("/console/review", "review.html", "Review")
+async def review(request: AnyRequest) -> dict[str, Any]:
     """Everything that waits for a person."""
     services = services_of(request)
     library = WindowLibrary(services.config)
@@ -52,21 +52,17 @@ async def review(request: AnyRequest) -> Response[bytes]:
     cursor = read_cursor("console-held", request.query_params.get("cursor"))
     held = await services.store.held(after=cursor, limit=_PER_PAGE)
     feeds = {one.feed_id: await services.store.feed(one.feed_id) for one in held.items}
-    return page(
-        request,
-        "review.html",
-        title="Review",
-        here=HERE,
-        questions=await pending_questions(questions, library),
-        held=held.items,
-        feeds={
+    return {
+        "questions": await pending_questions(questions, library),
+        "held": held.items,
+        "feeds": {
             key: (feed.title or mask_address(feed.url)) if feed else ""
             for key, feed in feeds.items()
         },
-        next=write_cursor("console-held", held.next),
-        windows=await _windows(library),
-        name=_default_name(request),
-    )
+        "next": write_cursor("console-held", held.next),
+        "windows": await _windows(library),
+        "name": _default_name(request),
+    }
 
 
 @post("/console/review/questions/{code:str}", status_code=200, opt={SCOPE: "admin"})
@@ -122,8 +118,8 @@ async def decide_held(request: AnyRequest) -> Response[bytes]:
     return go_to(request, HERE, _inserted(done))
 
 
-@get("/console/review/windows/{window_id:str}", opt={SCOPE: "read"})
-async def window(request: AnyRequest) -> Response[bytes]:
+@view("/console/review/windows/{window_id:str}", "window.html", "Window", here=HERE)
+async def window(request: AnyRequest) -> dict[str, Any]:
     """The candidates of a window with their suggestions."""
     kept = await _window(request)
     said = {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
@@ -139,20 +135,16 @@ async def window(request: AnyRequest) -> Response[bytes]:
     ]
     given = str(request.query_params.get("first") or "0")
     first = int(given) if given.isdecimal() and len(given) < 8 else 0
-    return page(
-        request,
-        "window.html",
-        title="Window",
-        here=HERE,
-        kept=kept,
-        rows=rows[first : first + _PER_PAGE],
-        total=len(rows),
-        first=first,
-        after=first + _PER_PAGE,
-        show=wanted,
-        screened=len(said),
-        name=_default_name(request),
-    )
+    return {
+        "kept": kept,
+        "rows": rows[first : first + _PER_PAGE],
+        "total": len(rows),
+        "first": first,
+        "after": first + _PER_PAGE,
+        "show": wanted,
+        "screened": len(said),
+        "name": _default_name(request),
+    }
 
 
 @post("/console/review/windows/{window_id:str}", status_code=200, opt={SCOPE: "admin"})

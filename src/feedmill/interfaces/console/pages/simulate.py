@@ -2,9 +2,8 @@
 # Tested in tests/integration/interfaces/console/test_simulate.py
 
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
-from litestar import Response, get
 from markupsafe import Markup
 
 from feedmill.engine.service.feeds.simulate import (
@@ -13,8 +12,7 @@ from feedmill.engine.service.feeds.simulate import (
     simulate_store,
 )
 from feedmill.interfaces.console.charts import strips
-from feedmill.interfaces.console.render import page
-from feedmill.interfaces.console.session import SCOPE
+from feedmill.interfaces.console.render import view
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.page import FeedFilter
 
@@ -26,8 +24,8 @@ _POLICIES: Final = ("budget", "seed")
 _MOST_CHARS: Final = 200
 
 
-@get("/console/simulate", opt={SCOPE: "read"})
-async def simulate(request: AnyRequest) -> Response[bytes]:
+@view("/console/simulate", "simulate.html", "Simulate")
+async def simulate(request: AnyRequest) -> dict[str, Any]:
     """The form, and the result when a policy was chosen."""
     services, given = services_of(request), request.query_params
     chosen = {
@@ -48,19 +46,15 @@ async def simulate(request: AnyRequest) -> Response[bytes]:
         feeds = (await services.store.find_feeds(where, limit=_FEEDS)).items
         is_none = not feeds
         found = await simulate_store(services, config, feeds=feeds, days=days) if feeds else None
-    return page(
-        request,
-        "simulate.html",
-        title="Simulate",
-        here=HERE,
-        chosen=chosen,
-        days=days,
-        policies=_POLICIES,
-        most=_FEEDS,
-        found=found,
-        is_none=is_none,
-        chart=None if found is None else _chart(found),
-    )
+    return {
+        "chosen": chosen,
+        "days": days,
+        "policies": _POLICIES,
+        "most": _FEEDS,
+        "found": found,
+        "is_none": is_none,
+        "chart": None if found is None else _chart(found),
+    }
 
 
 def _chart(found: SimulationResult) -> Markup | None:

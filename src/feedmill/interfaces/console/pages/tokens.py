@@ -2,14 +2,14 @@
 # Tested in tests/integration/interfaces/console/test_tokens.py
 
 from datetime import timedelta
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
-from litestar import Response, get, post
+from litestar import Response, post
 
 from feedmill.engine.service.auth import get_token, issue_token, revoke_token, rotate_token
 from feedmill.errors import UsageError
 from feedmill.interfaces.console.forms import text_field
-from feedmill.interfaces.console.render import confirm_page, go_to, page, secret_page
+from feedmill.interfaces.console.render import confirm_page, go_to, secret_page, view
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.running.token import Scope
@@ -19,19 +19,15 @@ _OVERLAP: Final = timedelta(days=1)
 _MOST_DAYS: Final = 3_650
 
 
-@get("/console/tokens", opt={SCOPE: "admin"})
-async def tokens(request: AnyRequest) -> Response[bytes]:
+@view("/console/tokens", "tokens.html", "Tokens", scope="admin")
+async def tokens(request: AnyRequest) -> dict[str, Any]:
     """Every token without its secret."""
     services = services_of(request)
     found, now = await services.store.tokens(), services.clock.now()
-    return page(
-        request,
-        "tokens.html",
-        title="Tokens",
-        here=HERE,
-        tokens=[(one, one.holds(now)) for one in found],
-        scopes=get_args(Scope),
-    )
+    return {
+        "tokens": [(one, one.holds(now)) for one in found],
+        "scopes": get_args(Scope),
+    }
 
 
 @post("/console/tokens", status_code=200, opt={SCOPE: "admin"})

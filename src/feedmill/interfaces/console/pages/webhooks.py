@@ -4,12 +4,12 @@
 from datetime import timedelta
 from typing import Any, Final, get_args
 
-from litestar import Response, get, post
+from litestar import Response, post
 
 from feedmill.engine.service import webhooks
 from feedmill.errors import UsageError
 from feedmill.interfaces.console.forms import text_field
-from feedmill.interfaces.console.render import confirm_page, go_to, page, secret_page
+from feedmill.interfaces.console.render import confirm_page, go_to, secret_page, view
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.event import EventType
@@ -20,19 +20,15 @@ _PER_PAGE: Final = 20
 _OVERLAP: Final = timedelta(days=1)
 
 
-@get("/console/webhooks", opt={SCOPE: "admin"})
-async def list_webhooks(request: AnyRequest) -> Response[bytes]:
+@view("/console/webhooks", "webhooks.html", "Webhooks", scope="admin")
+async def list_webhooks(request: AnyRequest) -> dict[str, Any]:
     """Every endpoint with its state."""
     store = services_of(request).store
-    return page(
-        request,
-        "webhooks.html",
-        title="Webhooks",
-        here=HERE,
-        webhooks=await store.webhooks(),
-        last_seq=await store.last_seq(),
-        types=get_args(EventType),
-    )
+    return {
+        "webhooks": await store.webhooks(),
+        "last_seq": await store.last_seq(),
+        "types": get_args(EventType),
+    }
 
 
 @post("/console/webhooks", status_code=200, opt={SCOPE: "admin"})
@@ -57,23 +53,19 @@ async def add(request: AnyRequest) -> Response[bytes]:
     )
 
 
-@get("/console/webhooks/{webhook_id:str}", opt={SCOPE: "admin"})
-async def show(request: AnyRequest) -> Response[bytes]:
+@view("/console/webhooks/{webhook_id:str}", "webhook.html", "Webhook", here=HERE, scope="admin")
+async def show(request: AnyRequest) -> dict[str, Any]:
     """One endpoint with its dead letters."""
     store = services_of(request).store
     webhook = await webhooks.load_webhook(_id(request), store)
     cursor = read_cursor("console-dead", request.query_params.get("cursor"))
     dead = await store.dead_letters(webhook.id, after=cursor, limit=_PER_PAGE)
-    return page(
-        request,
-        "webhook.html",
-        title="Webhook",
-        here=HERE,
-        webhook=webhook,
-        behind=await store.last_seq() - webhook.cursor,
-        dead=dead.items,
-        next=write_cursor("console-dead", dead.next),
-    )
+    return {
+        "webhook": webhook,
+        "behind": await store.last_seq() - webhook.cursor,
+        "dead": dead.items,
+        "next": write_cursor("console-dead", dead.next),
+    }
 
 
 @post("/console/webhooks/{webhook_id:str}/change", status_code=200, opt={SCOPE: "admin"})
