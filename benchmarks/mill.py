@@ -6,7 +6,7 @@ contenders take turns on the same publisher, and what is compared is the CPU tim
 that neighbours on the machine do not decide. `_SCENARIOS` is the table of what is measured; the disk
 figures are those of a pass of their own, and of the first poll of every feed.
 
-    python -m benchmarks.mill [--quick] [--json] [--check] [--only 304,trickle] [--base REVISION]
+    python -m benchmarks.mill [--quick] [--json] [--check] [--only 304,trickle] [--pages] [--base REVISION]
 
 With `--base` another commit of this repository takes turns with the working tree in every scenario: `make
 bench-compare BASE=rev`. Everything talks to loopback only and stops by itself.
@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
 from threading import Thread
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import trustme
@@ -109,7 +109,7 @@ def main() -> None:
     with ExitStack() as stack:
         base = None if options.base is None else stack.enter_context(_checkout(options.base))
         for name in chosen:
-            found = _lines_of(name, quick=options.quick, base=base)
+            found = _lines_of(name, quick=options.quick, base=base, pages=options.pages)
             lines += found
             if not options.json:
                 _print(found)
@@ -119,7 +119,7 @@ def main() -> None:
         sys.exit(1)
 
 
-def _lines_of(name: str, *, quick: bool, base: str | None) -> list[Line]:
+def _lines_of(name: str, *, quick: bool, base: str | None, pages: bool) -> list[Line]:
     if name == "two":
         return doubled(4_000 // (_QUICK if quick else 1))
     if name == "traces":
@@ -133,10 +133,10 @@ def _lines_of(name: str, *, quick: bool, base: str | None) -> list[Line]:
             rival_feeds=one.rival_feeds // 3,
             passes=max(2, one.passes // 2),
         )
-    return measure(one, base)
+    return measure(one, base, show_pages=pages)
 
 
-def measure(one: Scenario, base: str | None = None) -> list[Line]:
+def measure(one: Scenario, base: str | None = None, *, show_pages: bool = False) -> list[Line]:
     """Run a scenario; the working tree, another commit and reader take turns."""
     with ExitStack() as stack:
         publisher, ca_file = _publisher(stack, one)
@@ -156,6 +156,8 @@ def measure(one: Scenario, base: str | None = None) -> list[Line]:
         servers = [each.server for each in mills]
         turns = _take_turns(contenders, one.passes, servers)
         weighed = [each.contestant.ask("work", weighed=True) for each in mills]
+    if show_pages:
+        _print_pages(one, weighed[0])
     found = [_summary(*each) for each in zip(turns, firsts, weighed, strict=False)]
     if one.rival_feeds:
         others = median(turn["polls"] / turn["cpu"] for turn in turns[-1])
@@ -371,11 +373,18 @@ def _print(lines: Sequence[Line]) -> None:
         print(f"{line.what:36} {figure:>9} {line.unit:29} {verdict:16} {note}".rstrip(), flush=True)
 
 
+def _print_pages(one: Scenario, weighed: Mapping[str, Any]) -> None:
+    """The pages of each table and index in the log, per poll, on standard error."""
+    for name, count in sorted(weighed["pages"].items(), key=lambda each: -each[1]):
+        print(f"{one.what:36} {count / weighed['polls']:9.2f} pages of {name}", file=sys.stderr)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="What a poll costs the whole mill")
     parser.add_argument("--quick", action="store_true", help="fewer feeds and passes")
     parser.add_argument("--json", action="store_true", help="one JSON list instead of the table")
     parser.add_argument("--check", action="store_true", help="exit 1 when a promise is missed")
+    parser.add_argument("--pages", action="store_true", help="what the log of a poll holds, by table")
     parser.add_argument("--base", metavar="REVISION", help="a commit that takes turns with this")
     names = ",".join([*_SCENARIOS, *_APART[1:]])
     parser.add_argument("--only", default="", help=f"of {names}")

@@ -212,13 +212,26 @@ class SqliteScales:
         self._holder.execute("BEGIN")
         self._holder.execute("SELECT 1 FROM sqlite_schema").fetchone()
 
-    async def end(self) -> dict[str, float]:
+    async def end(self) -> dict[str, Any]:
         """Both since the beginning."""
-        wal = self._path.with_name(f"{self._path.name}-wal").stat().st_size
+        log = self._path.with_name(f"{self._path.name}-wal").read_bytes()
         self._holder.execute("COMMIT")
         self._holder.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        pages = self._pages(log)
         self._holder.close()
-        return {"wal": wal, "kept": self._path.stat().st_size - self._size}
+        return {"wal": len(log), "kept": self._path.stat().st_size - self._size, "pages": pages}
+
+    def _pages(self, log: bytes) -> dict[str, int]:
+        """How many pages of each table and index the log holds (https://www.sqlite.org/walformat.html)."""
+        names = dict(self._holder.execute("SELECT pageno, name FROM dbstat"))
+        names[1] = "(page 1)"
+        page_bytes = int.from_bytes(log[8:12], "big")
+        found: Counter[str] = Counter()
+        for at in range(32, len(log), 24 + page_bytes):
+            page_no, commit = (int.from_bytes(log[at + n : at + n + 4], "big") for n in (0, 4))
+            found[names.get(page_no, "(free)")] += 1
+            found["(transactions)"] += commit > 0
+        return dict(found)
 
 
 class PostgresScales:
@@ -231,7 +244,7 @@ class PostgresScales:
         """Note where the log and the size stand, after a checkpoint as a long run has them."""
         self._lsn, self._size = await self._look()
 
-    async def end(self) -> dict[str, float]:
+    async def end(self) -> dict[str, Any]:
         """Both since the beginning."""
         lsn, size = await self._look()
         return {"wal": lsn - self._lsn, "kept": size - self._size}
