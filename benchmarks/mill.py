@@ -384,7 +384,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer feeds and passes")
     parser.add_argument("--json", action="store_true", help="one JSON list instead of the table")
     parser.add_argument("--check", action="store_true", help="exit 1 when a promise is missed")
-    parser.add_argument("--pages", action="store_true", help="what the log of a poll holds, by table")
+    parser.add_argument(
+        "--pages", action="store_true", help="what the log of a poll holds, by table"
+    )
     parser.add_argument("--base", metavar="REVISION", help="a commit that takes turns with this")
     names = ",".join([*_SCENARIOS, *_APART[1:]])
     parser.add_argument("--only", default="", help=f"of {names}")

@@ -148,8 +148,11 @@ def _freshness(
 
 
 def _chosen_interval(decision: str | None) -> float:
-    """Of the state after the decision, which is its fifth part."""
-    return INITIAL_INTERVAL_SEC if decision is None else float(json.loads(decision)[4][0])
+    """Of the state after the decision, which is its fifth part; empty where it stayed as it was, in the second."""
+    if decision is None:
+        return INITIAL_INTERVAL_SEC
+    parts = json.loads(decision)
+    return float((parts[4] or parts[1])[0])
 
 
 def _micros(at: datetime) -> int:

@@ -269,13 +269,13 @@ async def _keep_blocks(
 
 
 def _run_row(writing: Writing, asked: str | None, answered: str | None) -> Row:
-    blocks, decision = writing.blocks, writing.refresh.decision
+    blocks, decision, fetch = writing.blocks, writing.refresh.decision, writing.refresh.fetch
     return (
         writing.feed_no,
         blocks.request_id,
         blocks.response_id,
-        None if decision is None else decision_text(decision),
-        *fetch_row(writing.refresh.fetch, asked, answered),
+        None if decision is None else decision_text(decision, fetch.fetched_at),
+        *fetch_row(fetch, asked, answered),
     )
 
 

@@ -207,7 +207,9 @@ def _insert_fetch(
             blocks.request_id,
             blocks.response_id,
             None if arrivals is None else blocks.arrivals_id,
-            None if decision is None else decision_text(decision, with_arrivals=False),
+            None
+            if decision is None
+            else decision_text(decision, fetch.fetched_at, with_arrivals=False),
             *fetches.fetch_row(fetch, asked, answered),
         ),
     )

@@ -94,14 +94,14 @@ def thin_decisions(feed_ids: Sequence[str], keep: int) -> Query[int]:
 def decisions(feed_id: str, limit: int = 20) -> Query[tuple[Decision, ...]]:
     """Why the feed is polled as it is, the newest decision first (D23)."""
     found = yield from rows(
-        "SELECT x.decision, h.block FROM fetches x"
+        "SELECT x.fetched_at, x.decision, h.block FROM fetches x"
         " LEFT JOIN header_blocks h ON h.block_id = x.arrivals_block"
         f" WHERE x.feed_no = {_FEED_NO} AND x.decision IS NOT NULL"
         " ORDER BY x.scheduled_at DESC LIMIT $2",
         feed_id,
         limit,
     )
-    return tuple(decision_of(feed_id, text, arrivals) for text, arrivals in found)
+    return tuple(decision_of(feed_id, *one) for one in found)
 
 
 class Blocks(msgspec.Struct):
