@@ -4,7 +4,9 @@
 HYPOTHESIS_PROFILE=explore look for new ones.
 """
 
+import gc
 import os
+from collections.abc import Generator
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +41,20 @@ _LONG: Final = (
     "integration/roles",
     "integration/hostile",
 )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import every test without looking for garbage: a third of the time that it takes.
+
+    What was imported stays to the end, so that later looks leave it out too.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
