@@ -6,7 +6,7 @@ apply. Credentials of the feed go to its own host only.
 # Tested in tests/integration/engine/jobs/test_fulltext.py
 
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Unpack
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from feedmill.config import Config, FetchConfig
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict
 from feedmill.engine.documents.full_text import failed_page, store_full_text
 from feedmill.engine.jobs.kind import FINAL_REASONS, JobKind, JobRun, KindLimits
-from feedmill.engine.ports.fetcher import BodyRoom, Fetcher
+from feedmill.engine.ports.fetcher import Fetcher, FetchOptions
 from feedmill.engine.subscribe.robots_gate import RobotsGate
 from feedmill.errors import MissingExtraError
 from feedmill.extract.opt_in import KIND as NAME
@@ -147,20 +147,13 @@ class _PacedFetcher:
         self._run = run
         self.later: Later | None = None
 
-    async def fetch(
-        self,
-        plan: FetchPlan,
-        *,
-        verify_tls: bool = True,
-        proxy: str | None = None,
-        room: BodyRoom | None = None,
-    ) -> RawResponse:
+    async def fetch(self, plan: FetchPlan, **how: Unpack[FetchOptions]) -> RawResponse:
         self.later = await self._run.wait_for_host(plan.url)
         if self.later is not None:
             return RawResponse(url=plan.url, final_url=plan.url, error="rate-limited")
         fetcher = self._run.services.fetcher
         leased = replace(plan, send_before=self._run.send_before)
-        response = await fetcher.fetch(leased, verify_tls=verify_tls, proxy=proxy, room=room)
+        response = await fetcher.fetch(leased, **how)
         await self._run.note_answer(response, plan)
         return response
 

@@ -2,7 +2,7 @@
 # Tested in tests/contracts/
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 
 from feedmill.model.fetch import FetchPlan, Headers, Post, RawResponse
 
@@ -15,17 +15,18 @@ class BodyRoom(Protocol):
     def stop_waiting(self) -> None: ...  # the transfer has ended
 
 
+class FetchOptions(TypedDict, total=False):
+    """How a request is sent; by default directly, to a server with a valid certificate."""
+
+    verify_tls: bool
+    proxy: str | None
+    room: BodyRoom | None  # for a large body
+
+
 class Fetcher(Protocol):
     """One GET; every failure is a RawResponse with its reason, never an exception."""
 
-    async def fetch(
-        self,
-        plan: FetchPlan,
-        *,
-        verify_tls: bool = True,
-        proxy: str | None = None,
-        room: BodyRoom | None = None,  # for a large body
-    ) -> RawResponse: ...
+    async def fetch(self, plan: FetchPlan, **how: Unpack[FetchOptions]) -> RawResponse: ...
 
     async def post(self, post: Post) -> RawResponse: ...  # a redirect is not followed
 

@@ -12,12 +12,13 @@ read, and the signatures of the feeds it added. The steps between are in resolve
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Unpack
 
 from msgspec.structs import replace
 
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.engine.documents.fetch_document import Answer
-from feedmill.engine.ports.fetcher import BodyRoom, Fetcher
+from feedmill.engine.ports.fetcher import Fetcher, FetchOptions
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe import add_feed
 from feedmill.engine.subscribe.host_queue import HostQueue
@@ -186,15 +187,8 @@ class CountedFetcher:
         self._fetcher = fetcher
         self.requests = 0
 
-    async def fetch(
-        self,
-        plan: FetchPlan,
-        *,
-        verify_tls: bool = True,
-        proxy: str | None = None,
-        room: BodyRoom | None = None,
-    ) -> RawResponse:
-        response = await self._fetcher.fetch(plan, verify_tls=verify_tls, proxy=proxy, room=room)
+    async def fetch(self, plan: FetchPlan, **how: Unpack[FetchOptions]) -> RawResponse:
+        response = await self._fetcher.fetch(plan, **how)
         self.requests += len(response.hops) + int(response.error != "private-address")
         return response
 

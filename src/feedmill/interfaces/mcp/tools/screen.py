@@ -14,15 +14,8 @@ from feedmill.engine.two_phase.window_library import SavedWindow
 from feedmill.interfaces.mcp.shapes import ScreenResult, Topics, TopicShape
 from feedmill.interfaces.mcp.tool import Call, WindowId, mcp_state_of, tool
 from feedmill.model.screening import Screening, TopicSet
+from feedmill.screen import topics as topic_sets
 from feedmill.screen.texts import screen_text_of
-from feedmill.screen.topics import (
-    choose_topics,
-    merge_topics,
-    read_topics,
-    topics_of_window,
-    weaknesses,
-    with_digest,
-)
 
 ShortLine = Annotated[str, Field(max_length=1_000)]
 _EXAMPLES_SHOWN: Final = 6
@@ -88,17 +81,17 @@ async def screen_(
     kept = await state.window_library.window(window_id)
     known, warned = _topics(own_topics or []), list[str]()
     if topics or own_topics:
-        wanted = choose_topics(known, topics or [])
-        wanted = with_digest(replace(wanted, prompt=kept.file.prompt))
+        wanted = topic_sets.choose_topics(known, topics or [])
+        wanted = topic_sets.with_digest(replace(wanted, prompt=kept.file.prompt))
     else:
-        wanted, unknown = topics_of_window(known, kept.file)
+        wanted, unknown = topic_sets.topics_of_window(known, kept.file)
         warned += [
             f"the window was collected for {name!r}, which is not a topic" for name in unknown
         ]
     before = {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
     judged = {number for number, one in before.items() if "agent" in one.methods}
     texts = [screen_text_of(one) for one in kept.file.candidates if one.candidate_id not in judged]
-    warnings = [*warned, *weaknesses(wanted)]
+    warnings = [*warned, *topic_sets.weaknesses(wanted)]
     config = state.services.config
     async with open_screeners(config, method) as opened:
         warnings += opened.warnings
@@ -114,7 +107,7 @@ def _topics(own: list[OwnTopic]) -> TopicSet:
     if not own:
         return default_topics()
     text = msgspec.json.encode({"name": "own", "topics": [one.model_dump() for one in own]})
-    return merge_topics(default_topics(), read_topics(text.decode()))
+    return topic_sets.merge_topics(default_topics(), topic_sets.read_topics(text.decode()))
 
 
 def _screened(

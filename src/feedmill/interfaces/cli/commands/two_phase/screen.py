@@ -30,17 +30,10 @@ from feedmill.model.screening import (
     Suggestion,
     TopicSet,
 )
+from feedmill.screen import topics as topic_sets
 from feedmill.screen.calibration import labels_of, learn
 from feedmill.screen.evaluate import ANY, Quality, about_only, read_gold
 from feedmill.screen.texts import screen_text_of
-from feedmill.screen.topics import (
-    choose_topics,
-    merge_topics,
-    read_topics,
-    topics_of_window,
-    weaknesses,
-    with_digest,
-)
 
 _ORDER: Final[dict[Suggestion, int]] = {"keep": 0, "unsure": 1, "drop": 2}
 _HONEST: Final[dict[EvaluationSet, str]] = {
@@ -130,7 +123,7 @@ def screen(
             own = (
                 []
                 if topic_file is None
-                else [one.id for one in read_topics(_text(topic_file)).topics]
+                else [one.id for one in topic_sets.read_topics(_text(topic_file)).topics]
             )
             return await _evaluate(text, topics, names, own, method, config)
         if candidates is None:
@@ -156,7 +149,7 @@ async def _screen(
 ) -> _Screened:
     file = candidate_file.read_candidates(path)
     topics, warnings = _chosen(topics, names, file)
-    warnings += weaknesses(topics)
+    warnings += topic_sets.weaknesses(topics)
     if file.prompt and method != "llm":
         warnings.append("the prompt of the window is used by --method llm only")
     texts = [screen_text_of(one) for one in file.candidates]
@@ -223,9 +216,9 @@ def _evaluated(
 ) -> TopicSet:
     """The topics to measure: the named ones; else those of the file and those that the labels name."""
     if names or not own:
-        return choose_topics(known, names)
+        return topic_sets.choose_topics(known, names)
     labels = {topic for one in gold for topic in one.topics}
-    return choose_topics(
+    return topic_sets.choose_topics(
         known, [one.id for one in known.topics if one.id in labels or one.id in own]
     )
 
@@ -240,10 +233,10 @@ def _topics(path: Path | None, *, no_defaults: bool) -> TopicSet:
         if no_defaults:
             raise TopicError(["--no-defaults needs a topic file: pass --topics"])
         return screeners.default_topics()
-    own = read_topics(_text(path))
+    own = topic_sets.read_topics(_text(path))
     if not no_defaults:
-        return merge_topics(screeners.default_topics(), own)
-    return with_digest(
+        return topic_sets.merge_topics(screeners.default_topics(), own)
+    return topic_sets.with_digest(
         msgspec.structs.replace(own, background=(*screeners.background(), *own.background))
     )
 
@@ -260,9 +253,9 @@ def _chosen(
 ) -> tuple[TopicSet, list[str]]:
     """The topics given as options, else those that the window was collected for."""
     if names:
-        chosen = choose_topics(topics, names)
-        return with_digest(msgspec.structs.replace(chosen, prompt=file.prompt)), []
-    chosen, unknown = topics_of_window(topics, file)
+        chosen = topic_sets.choose_topics(topics, names)
+        return topic_sets.with_digest(msgspec.structs.replace(chosen, prompt=file.prompt)), []
+    chosen, unknown = topic_sets.topics_of_window(topics, file)
     return chosen, [
         f"the window was collected for {name!r} , which is not a known topic"
         for name in sorted(unknown)
