@@ -22,6 +22,7 @@
     ├── ScreenerError       a method of screening that cannot answer; `reason` is the stable word
     ├── ConfigError         the settings cannot be used; lists every mistake at once
     ├── StoreError          the store cannot remember or recall; `reason` is the stable word
+    │   ├── DamagedRowError one row cannot be read; the others can
     │   └── MigrationError  the database does not fit this version of feedmill
     ├── BlobError           the raw store cannot keep or give bytes; `reason` is the stable word
     │   └── BlobMoved       the segment is gone: ask the index again, once
@@ -237,11 +238,24 @@ class SecretKeyError(FeedmillError):
         super().__init__(message)
 
 
-DAMAGED_ROW: Final = "damaged-row"  # of a StoreError: one row cannot be read, others can
+# Of a StoreError: one row or page cannot be read, others can.
+DAMAGED_ROW: Final = "damaged-row"
+CORRUPT: Final = "corrupt"
+DAMAGE: Final = (DAMAGED_ROW, CORRUPT)
+DAMAGE_HINT: Final = "`feedmill verify` names every damaged row and says how to repair it"
 
 
 class StoreError(ReasonedError):  # busy, disk-full, io-error, read-only, corrupt, cannot-open, …
     """The store cannot remember or recall; nothing of what was asked was written."""
+
+
+class DamagedRowError(StoreError):
+    """One row cannot be read; `key` says which one, `column` and `why` what is wrong with it."""
+
+    def __init__(self, table: str, key: str, column: str, why: str) -> None:
+        self.table, self.key, self.column, self.why = table, key, column, why
+        message = f"{table}: the row with {key} cannot be read: {column} {why}"
+        super().__init__(message, reason=DAMAGED_ROW, hint=DAMAGE_HINT)
 
 
 class MigrationError(StoreError):

@@ -171,7 +171,7 @@ class Stage:
     def _noted(self, _: Feed, result: Refresh, __: Committed) -> None:
         self.done.append(result)
 
-    def _surprised(self, _: Feed, problem: Exception) -> None:
+    def _surprised(self, _: str, __: str | None, problem: Exception) -> None:
         self.surprises.append(problem)
 
 

@@ -162,7 +162,7 @@ class CrashingStore:
         return getattr(self._store, name)
 
     async def commit(self, refresh: Any) -> Any:
-        dice, death = self._chance.random(), StoreError("the process died", reason="corrupt")
+        dice, death = self._chance.random(), StoreError("the process died", reason="closed")
         if dice < 0.004:
             raise death
         done = await self._store.commit(refresh)

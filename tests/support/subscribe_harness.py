@@ -80,7 +80,7 @@ class Counter:
         return targets
 
 
-def _raised(_: Feed, problem: Exception) -> None:
+def _raised(_: str, __: str | None, problem: Exception) -> None:
     raise problem
 
 

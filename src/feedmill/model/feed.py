@@ -253,6 +253,13 @@ class Lane(Value):
         return "#" in self.key
 
 
+class DamagedFeed(Value):
+    """A due feed whose row cannot be read; it is tried again at its next run."""
+
+    id: str  # or its number, where not even that can be read
+    why: str
+
+
 class Claim(Value):
     """A lane we hold until `until`, with its due feeds; their next run is already persisted (D25)."""
 
@@ -260,6 +267,7 @@ class Claim(Value):
     until: datetime
     feeds: tuple[Feed, ...]
     scheduled_at: tuple[datetime, ...]  # one per feed: the run this claim is for (D26)
+    damaged: tuple[DamagedFeed, ...] = ()  # were due, too, and cannot be polled
 
 
 class BlobRef(Value):

@@ -57,7 +57,7 @@ from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.memory_budget import MemoryBudget
 from feedmill.engine.run.retry import retry
 from feedmill.engine.run.services import Services
-from feedmill.errors import DAMAGED_ROW, FeedmillError, NotSentError
+from feedmill.errors import DAMAGE, FeedmillError, NotSentError
 from feedmill.model.feed import Claim, Feed, HostPace
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.schedule import Outcome
@@ -132,7 +132,7 @@ class LaneWorker:
     async def _refresh(self, feed: Feed, scheduled_at: datetime) -> bool:
         """One refresh, committed; False when the lane has to pause or its lease is lost.
 
-        A bug of our own, or a damaged row, costs this run of this feed and nothing else: its next run
+        A bug of our own, a damaged row or a damaged page costs this run of this feed and nothing else: its next run
         was stored with the claim. Only a store or a disk error ends the work.
         """
         try:
@@ -143,7 +143,7 @@ class LaneWorker:
             self.lifecycle.on_lease_lost(self.claim.lane.key)
             return False
         except FeedmillError as problem:
-            if problem.reason not in (FeedmillError.reason, DAMAGED_ROW):
+            if problem.reason not in (FeedmillError.reason, *DAMAGE):
                 raise
             self._on_crash(feed, problem)
         except Exception as problem:  # noqa: BLE001  # the edge of the task: logged, counted, survived
@@ -179,7 +179,7 @@ class LaneWorker:
     def _on_crash(self, feed: Feed, problem: Exception) -> None:
         if (trace := current_trace()) is not None:
             trace.fail(type(problem).__name__)
-        self.lifecycle.on_crash(feed, problem)
+        self.lifecycle.on_crash(feed.id, feed.url, problem)
 
     def _late_sec(self, scheduled_at: datetime) -> float:
         """How long the feed has waited for its lane; time before this process began does not count."""

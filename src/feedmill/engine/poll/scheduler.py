@@ -14,7 +14,7 @@ from feedmill.engine.run.lane_lease import CLOCK_STEP, FORWARD_STEP, clock_ahead
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import STORE_AWAY, Backoff, is_transient
 from feedmill.engine.run.services import Services
-from feedmill.errors import FeedmillError
+from feedmill.errors import DAMAGE, DAMAGED_ROW, FeedmillError, StoreError
 from feedmill.model.feed import Claim
 from feedmill.schedule.host_pace import gap_ms
 
@@ -125,7 +125,14 @@ class _Workers:
             return 0
         self.lifecycle.on_poll_loop("polls")
         for claim in claims:
-            self._start(claim, claimed_at)
+            for one in claim.damaged:
+                problem = StoreError(one.why, reason=DAMAGED_ROW)
+                self.lifecycle.on_crash(one.id, None, problem)
+            if claim.feeds:
+                self._start(claim, claimed_at)
+            else:
+                now = self.services.clock.now()
+                await self.services.store.release(claim.lane, claim.lane.pace, now=now)
         return len(claims)
 
     def _waiting(self) -> int:
@@ -141,8 +148,15 @@ class _Workers:
 
     async def follow_clock(self) -> None:
         """Correct due times that were stored while the clock was ahead."""
-        lease_sec = self.services.config.run.lease_sec
-        await self.services.store.follow_clock(self.services.clock.now(), lease_sec=lease_sec)
+        lease_sec, now = self.services.config.run.lease_sec, self.services.clock.now()
+        try:
+            await self.services.store.follow_clock(now, lease_sec=lease_sec)
+        except (
+            StoreError
+        ) as problem:  # it reads all feeds, and one that cannot be read stops no other
+            if problem.reason not in DAMAGE:
+                raise
+            self.lifecycle.on_store_error("follow the clock", problem, 0.0)
 
     async def one_done(self) -> None:
         """Wait until a lane is finished, or until the run should end."""

@@ -14,7 +14,7 @@ from feedmill.model.running.job import Job
 T = TypeVar("T")
 
 RefreshListener = Callable[[Feed, Refresh, Committed], None]
-CrashListener = Callable[[Feed, Exception], None]
+CrashListener = Callable[[str, str | None, Exception], None]  # id and, if known, URL of a feed
 JobCrashListener = Callable[[Job, Exception], None]
 PollLoopListener = Callable[[str], None]  # the loop that has looked for work
 LeaseLostListener = Callable[[str], None]  # the lane that another worker may claim now
@@ -101,11 +101,11 @@ class Lifecycle:
         for listener in self.lease_lost_listeners:
             listener(lane)
 
-    def on_crash(self, feed: Feed, problem: Exception) -> None:
+    def on_crash(self, feed_id: str, url: str | None, problem: Exception) -> None:
         """Report a bug of our own, or a damaged row; the feed keeps its next run and the others go on."""
         self.crashes += 1
         for listener in self.crash_listeners:
-            listener(feed, problem)
+            listener(feed_id, url, problem)
 
     def on_job_crash(self, job: Job, problem: Exception) -> None:
         """Report a bug of our own in a kind of job; the step counts as failed."""

@@ -106,10 +106,11 @@ class RefreshReport:
             fenced=committed.fenced or None,
         )
 
-    def crashed(self, feed: Feed, problem: Exception) -> None:
+    def crashed(self, feed_id: str, url: str | None, problem: Exception) -> None:
         """A bug of our own: the line carries the traceback and the feed, nothing of its content."""
         self.metrics.surprises.inc()
-        facts = {"feed_id": feed.id, "url": printable_url(feed.url), "op": "refresh"}
+        shown = None if url is None else printable_url(url)
+        facts = {"feed_id": feed_id, "url": shown, "op": "refresh"}
         if isinstance(problem, FeedmillError):  # its message says it all
             self.log.error("surprised", reason=problem.reason, detail=str(problem), **facts)
             return

@@ -2,10 +2,13 @@
 
 import asyncio
 import signal
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Final, NamedTuple
+
+import click
 
 from feedmill.app.doctor import readiness_checks_for, warn_if_raw_not_shared
 from feedmill.app.services import Schema, open_services, systemd_notifier
@@ -24,7 +27,12 @@ from feedmill.engine.run.retry import FIRST_WAIT_SEC, is_transient
 from feedmill.engine.run.services import Services
 from feedmill.errors import StoreError
 from feedmill.interfaces.cli.exit import SIGNALS, early_signal, exit_interrupted
-from feedmill.interfaces.cli.run_command import SignalHandler, run_async, stop_on_signals
+from feedmill.interfaces.cli.run_command import (
+    SignalHandler,
+    describe_crashes,
+    run_async,
+    stop_on_signals,
+)
 from feedmill.interfaces.cli.stop_limit import STOP_LIMIT, StopLimit
 from feedmill.model.running.worker import Readiness, WorkerRole
 from feedmill.observe.log import logger
@@ -49,7 +57,8 @@ def run_role(
 ) -> None:
     """Run a role with its services until a signal; after Ctrl-C the exit code is 130.
 
-    When the end takes longer than `StopLimit` allows, the process ends with 1.
+    It is 1 when polls failed because of feedmill or its store, which are counted, and when the end takes longer than
+    `StopLimit` allows.
     """
     limit = StopLimit(config.run)
     STOP_LIMIT.set(limit)
@@ -58,12 +67,17 @@ def run_role(
         async with open_services_when_ready(config, schema) as services:
             return await action(services)
 
+    stopped_by = None
     try:
         stopped_by = run_async(run).by
     finally:
         limit.cancel()
+        if limit.crashed_feeds:
+            click.echo(f"feedmill: {describe_crashes(len(limit.crashed_feeds))}", err=True)
     if stopped_by == signal.SIGINT:
         exit_interrupted("interrupted; running work was finished")
+    if limit.crashed_feeds:
+        sys.exit(1)
 
 
 def watch_role(show: tuple[RefreshListener, ...] = ()) -> RoleWatch:
@@ -77,6 +91,7 @@ def watch_role(show: tuple[RefreshListener, ...] = ()) -> RoleWatch:
     limit = STOP_LIMIT.get()
     if limit is not None:
         watch.stop_listeners += (partial(limit.begin, watch),)
+        watch.crash_listeners += (limit.crashed,)
     return RoleWatch(watch, report, stop_on_signals(watch))
 
 

@@ -22,6 +22,7 @@ from feedmill.interfaces.cli.exit import (
     exit_with_error,
     is_json,
 )
+from feedmill.interfaces.cli.output import format_count
 
 T = TypeVar("T")
 
@@ -82,6 +83,14 @@ def run_async(action: Callable[[], Awaitable[T]]) -> T:
         if cause is not problem:
             raise cause from problem
         raise
+
+
+def describe_crashes(feeds: int) -> str:
+    """How many polls failed because of feedmill or its store, and what to do."""
+    return (
+        f"{format_count(feeds, 'feed')} failed for a reason of feedmill's own; see the log,"
+        " and check the store with `feedmill verify`"
+    )
 
 
 class SignalHandler:

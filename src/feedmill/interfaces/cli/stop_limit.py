@@ -27,6 +27,11 @@ class StopLimit:
     def __init__(self, config: RunConfig, end: Callable[[int], None] = os._exit) -> None:
         self._config, self._end = config, end
         self._alarms: list[threading.Timer] = []
+        self.crashed_feeds: set[str] = set()  # for the exit code
+
+    def crashed(self, feed_id: str, _url: str | None, _problem: Exception) -> None:
+        """Note that a poll failed for a reason of feedmill's own."""
+        self.crashed_feeds.add(feed_id)
 
     def begin(self, watch: Lifecycle) -> None:
         """Start both alarms, once."""

@@ -738,7 +738,7 @@ class _DyingStore(_Beside):
 
     async def commit(self, _: object) -> object:
         message = "the process died"
-        raise StoreError(message, reason="corrupt")
+        raise StoreError(message, reason="closed")
 
 
 def test_validators_never_run_ahead_of_the_entries_they_vouch_for(play: Play) -> None:

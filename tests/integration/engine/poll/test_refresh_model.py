@@ -86,7 +86,7 @@ class FeedModel(RuleBasedStateMachine):
     def die(self) -> None:
         """The process dies between the answer and the commit: the next poll brings all of it."""
         self.stage.publish(self.feed, document(self._body(), etag='"dead"'))
-        store, death = self.stage.services.store, StoreError("dead", reason="corrupt")
+        store, death = self.stage.services.store, StoreError("dead", reason="closed")
 
         async def commit(_: object) -> None:
             raise death

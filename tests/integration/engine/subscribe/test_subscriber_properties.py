@@ -136,7 +136,7 @@ async def _poll(services: Services) -> None:
     await run_once(services, Lifecycle("the test", (), (_raised,)))
 
 
-def _raised(_: object, problem: Exception) -> None:
+def _raised(_: str, __: str | None, problem: Exception) -> None:
     raise problem
 
 

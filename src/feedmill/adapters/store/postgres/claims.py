@@ -10,8 +10,8 @@ Lanes that another process is about to claim are skipped, not waited for: claims
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Any, Final
+from datetime import datetime
+from typing import Any, Final, TypeAlias
 
 import asyncpg
 from msgspec.structs import replace
@@ -22,13 +22,20 @@ from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
     NEVER,
     PACE_COLUMNS,
-    feed_of,
     instant,
     micros,
     pace_of,
 )
-from feedmill.adapters.store.tables.lanes import FIRST_DUE, ClaimTerms, rests
-from feedmill.model.feed import Claim, Feed, Lane
+from feedmill.adapters.store.tables.lanes import (
+    FIRST_DUE,
+    ClaimTerms,
+    provisional_run,
+    read_due,
+    rests,
+)
+from feedmill.model.feed import Claim, DamagedFeed, Feed, Lane
+
+_Due: TypeAlias = tuple[Feed | DamagedFeed, datetime]  # and its provisional next run
 
 _PACE: Final = ", ".join(f"l.{name}" for name in PACE_COLUMNS.split(", "))
 # The holder of a lease that ran out may have asked the host until its end: the gap counts from there.
@@ -54,7 +61,7 @@ _LEASE_CHOSEN: Final = (
     f" {_LEASE}"
 )
 _DUE_FEEDS: Final = (
-    f"SELECT w.lane_id, f.feed_no, {FEED_COLUMNS} FROM unnest($1::bigint[]) AS w (lane_id),"
+    f"SELECT w.lane_id, f.feed_no, f.interval_sec, {FEED_COLUMNS} FROM unnest($1::bigint[]) AS w (lane_id),"
     " LATERAL (SELECT d.feed_no, d.next_run_at FROM feed_sched d"
     " WHERE d.lane_id = w.lane_id AND d.paused = 0 AND d.next_run_at <= $2{chosen}"
     " ORDER BY d.next_run_at, d.feed_no LIMIT $3) s"
@@ -123,7 +130,7 @@ async def next_due_at(
         earliest = await connection.fetchval("SELECT min(claim_at) FROM lanes")
     else:
         earliest = await connection.fetchval(_NEXT_OF_CHOSEN, only)
-    return None if earliest is None or earliest >= NEVER else instant(earliest)
+    return None if earliest is None or earliest >= NEVER else instant(max(earliest, 0))
 
 
 async def due_lanes(connection: PgConnection, now: datetime) -> int:
@@ -184,19 +191,19 @@ async def _take(
 
 async def _due_feeds(
     connection: PgConnection, lane_ids: Sequence[int], terms: ClaimTerms
-) -> dict[int, list[tuple[Feed, datetime]]]:
+) -> dict[int, list[_Due]]:
     """The due feeds by lane, each with its provisional next run, which is written with this."""
     statement = _DUE_OF_ALL if terms.only is None else _DUE_OF_CHOSEN
     chosen: tuple[Any, ...] = () if terms.only is None else (terms.only,)
     rows = await connection.fetch(
         statement, lane_ids, micros(terms.now), max(1, terms.max_feeds), *chosen
     )
-    due: dict[int, list[tuple[Feed, datetime]]] = {}
+    due: dict[int, list[_Due]] = {}
     numbers: list[int] = []
     runs: list[int] = []
-    for lane_id, feed_no, *row in map(tuple, rows):
-        feed = feed_of(tuple(row))
-        next_run_at = terms.until + timedelta(seconds=feed.schedule.interval_sec)
+    for lane_id, feed_no, interval_sec, *row in map(tuple, rows):
+        feed = read_due(tuple(row))
+        next_run_at = provisional_run(terms.until, interval_sec)
         due.setdefault(lane_id, []).append((feed, next_run_at))
         numbers.append(feed_no)
         runs.append(micros(next_run_at))
@@ -209,10 +216,12 @@ def _lane(row: "asyncpg.Record") -> Lane:
     return Lane(id=lane_id, key=key, epoch=epoch, pace=pace_of(tuple(pace)))
 
 
-def _claim(lane: Lane, due: Sequence[tuple[Feed, datetime]], until: datetime) -> Claim:
+def _claim(lane: Lane, due: Sequence[_Due], until: datetime) -> Claim:
+    read = [(feed, next_run_at) for feed, next_run_at in due if isinstance(feed, Feed)]
     return Claim(
         lane=lane,
         until=until,
-        feeds=tuple(replace(feed, next_poll_at=next_run_at) for feed, next_run_at in due),
-        scheduled_at=tuple(feed.next_poll_at for feed, _ in due),
+        feeds=tuple(replace(feed, next_poll_at=next_run_at) for feed, next_run_at in read),
+        scheduled_at=tuple(feed.next_poll_at for feed, _ in read),
+        damaged=tuple(feed for feed, _ in due if isinstance(feed, DamagedFeed)),
     )

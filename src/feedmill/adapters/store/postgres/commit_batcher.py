@@ -22,7 +22,7 @@ from feedmill.adapters.store.postgres.commit import commit_group
 from feedmill.adapters.store.postgres.parameters import clean_and_size
 from feedmill.adapters.store.postgres.pool import Database, LostCommitError, PgConnection
 from feedmill.adapters.store.totals_writer import TotalsWriter
-from feedmill.errors import StoreError
+from feedmill.errors import DAMAGE, StoreError
 from feedmill.model.refresh import Committed, Refresh
 
 COMMIT_GROUP_SIZE: Final = 200
@@ -171,7 +171,7 @@ class CommitBatcher:
 
 def _concerns_all(error: Exception) -> bool:
     """Whether something is wrong with the database and not with a refresh."""
-    return isinstance(error, StoreError) and error.reason != "failed"
+    return isinstance(error, StoreError) and error.reason not in ("failed", *DAMAGE)
 
 
 def _tell(future: "asyncio.Future[Committed]", outcome: Committed | Exception) -> None:

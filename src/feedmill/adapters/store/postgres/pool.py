@@ -17,11 +17,12 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import asyncpg
+import msgspec
 from asyncpg.connect_utils import SessionAttribute
 from asyncpg.pool import Pool, PoolConnectionProxy
 
 from feedmill.adapters.failpoints import reach
-from feedmill.errors import StoreError
+from feedmill.errors import CORRUPT, DAMAGE, DAMAGE_HINT, DAMAGED_ROW, StoreError
 from feedmill.observe.masking import database_address
 
 T = TypeVar("T")
@@ -165,7 +166,8 @@ def store_error(error: BaseException, name: str) -> StoreError:
         return error
     reason, advice = _reason_of(error)
     said = ": ".join(filter(None, (type(error).__name__, _words_of(error))))
-    return StoreError(f"{name}: {advice} ({said})", reason=reason)
+    hint = DAMAGE_HINT if reason in DAMAGE else ""
+    return StoreError(f"{name}: {advice} ({said})", reason=reason, hint=hint)
 
 
 def _is_torn(url: str) -> bool:
@@ -222,6 +224,8 @@ def _is_worth_another(error: BaseException, database: Database) -> bool:
 
 def _words_of(error: BaseException) -> str:
     """What an error says, without the values that it quotes: they may be secrets, or documents."""
+    if isinstance(error, msgspec.DecodeError):
+        return str(error)
     if isinstance(error, ValueError):  # of an address that cannot be read, which has a password
         return ""
     said = str(error).partition("\nDETAIL")[0]
@@ -241,6 +245,10 @@ def _reason_of(error: BaseException) -> tuple[str, str]:
         return "no-access", "the user may not do this; grant it the rights, or use another"
     if isinstance(error, asyncpg.UndefinedTableError | asyncpg.UndefinedFunctionError):
         return "no-schema", "the database has no tables of feedmill yet; run `feedmill migrate`"
+    if isinstance(error, msgspec.DecodeError | UnicodeDecodeError) or _is_bad_json(error):
+        return DAMAGED_ROW, "a row cannot be read"
+    if isinstance(error, asyncpg.DataCorruptedError | asyncpg.IndexCorruptedError):
+        return CORRUPT, "the database is damaged; restore it from a copy"
     if isinstance(error, asyncpg.DiskFullError):
         return "disk-full", "the database's disk is full; free some space, nothing was lost"
     if isinstance(error, (TimeoutError, asyncpg.QueryCanceledError, *_AGAIN)):
@@ -254,12 +262,20 @@ def _reason_of(error: BaseException) -> tuple[str, str]:
     return "failed", "this is a fault in feedmill"
 
 
+def _is_bad_json(error: BaseException) -> bool:
+    """A stored text that is no JSON, where a statement looks into it."""
+    bad = asyncpg.InvalidTextRepresentationError
+    return isinstance(error, bad) and "type json" in str(error)
+
+
 async def _nothing(_: object) -> None:
     """What a connection needs before it is given back: every transaction has ended by itself."""
 
 
 _STRANGE: Final = (
     _LEFT,
+    msgspec.DecodeError,
+    UnicodeDecodeError,
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
     OSError,

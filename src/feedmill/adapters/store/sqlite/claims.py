@@ -8,18 +8,18 @@ never an early poll (D25).
 """
 
 import sqlite3
-from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Final
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from feedmill.adapters.store.sqlite.connection import is_damage, store_error
 from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
     NEVER,
     PACE_COLUMNS,
-    Row,
-    feed_of,
     instant,
     json_text,
     micros,
@@ -31,10 +31,12 @@ from feedmill.adapters.store.tables.lanes import (
     ClaimTerms,
     ReleasedLane,
     lane_key_of,
+    provisional_run,
+    read_due,
     rests,
     shard_of,
 )
-from feedmill.model.feed import Claim, Feed, HostPace, Lane
+from feedmill.model.feed import Claim, DamagedFeed, Feed, HostPace, Lane
 
 _CHOSEN: Final = "f.id IN (SELECT value FROM json_each(:only))"
 # The holder of a lease that ran out may have asked the host until its end: the gap counts from there.
@@ -55,6 +57,11 @@ _DUE_FEEDS: Final = (
     " FROM feed_sched s JOIN feeds f ON f.feed_no = s.feed_no"
     " WHERE s.lane_id = :lane AND s.paused = 0 AND s.next_run_at <= :now"
     " ORDER BY s.next_run_at LIMIT :feeds"
+)
+_READABLE: Final = " AND s.feed_no NOT IN (SELECT value FROM json_each(:damaged))"
+_DUE_DAMAGED: Final = (
+    "SELECT feed_no FROM feed_sched WHERE lane_id = :lane AND paused = 0 AND next_run_at <= :now"
+    " AND feed_no IN (SELECT value FROM json_each(:damaged))"
 )
 _DUE_AT: Final = (
     "SELECT min(max(s.next_run_at, l.claim_at)) FROM feeds f"
@@ -84,18 +91,26 @@ def lane_of(connection: sqlite3.Connection, url: str, gap_ms: int) -> int:
     return made.lastrowid or 0
 
 
-def claim(connection: sqlite3.Connection, terms: ClaimTerms) -> tuple[Claim, ...]:
+def claim(
+    connection: sqlite3.Connection,
+    terms: ClaimTerms,
+    damaged: Mapping[int, DamagedFeed] = MappingProxyType({}),
+) -> tuple[Claim, ...]:
     """Lease lanes that have due feeds and may be asked; expired leases are free.
 
-    With `only`, lanes of other feeds and other feeds of their lanes are left as they are.
+    With `only`, lanes of other feeds and other feeds of their lanes are left as they are. `damaged` feeds are
+    claimed without a look at them: SQLite writes nothing more in a transaction that met a damaged page.
     """
     claims: list[Claim] = []
     asked: dict[str, int | str] = {
         "now": micros(terms.now),
         "feeds": max(1, terms.max_feeds),
         "only": json_text(terms.only),
+        "damaged": json_text([*damaged]),
     }
     lanes, feeds = (_FREE_LANES, _DUE_FEEDS) if terms.only is None else _chosen_statements()
+    if damaged:
+        feeds = feeds.replace(" ORDER BY", f"{_READABLE} ORDER BY")
     while len(claims) < terms.max_lanes:
         asked["lanes"] = terms.max_lanes - len(claims)
         rows = connection.execute(lanes, asked).fetchall()
@@ -103,7 +118,8 @@ def claim(connection: sqlite3.Connection, terms: ClaimTerms) -> tuple[Claim, ...
             break
         for lane_id, key, epoch, *pace in rows:
             lane = Lane(id=lane_id, key=key, epoch=epoch + 1, pace=pace_of(tuple(pace)))
-            due = [] if rests(lane, terms.now) else _due(connection, feeds, lane, asked)
+            wanted = {**asked, "lane": lane.id}
+            due = [] if rests(lane, terms.now) else _due(connection, feeds, wanted, damaged)
             if due:
                 claims.append(_lease(connection, lane, terms.owner, terms.until, due))
             else:
@@ -169,10 +185,54 @@ def _chosen_statements() -> tuple[str, str]:
     )
 
 
+class _Due(NamedTuple):
+    feed_no: int
+    interval_sec: float
+    feed: Feed | DamagedFeed
+
+
 def _due(
-    connection: sqlite3.Connection, feeds: str, lane: Lane, asked: dict[str, int | str]
-) -> list[Row]:
-    return connection.execute(feeds, {**asked, "lane": lane.id}).fetchall()
+    connection: sqlite3.Connection,
+    feeds: str,
+    wanted: Mapping[str, int | str],
+    damaged: Mapping[int, DamagedFeed],
+) -> list[_Due]:
+    due = [_Due(row[0], row[1], read_due(row[2:])) for row in connection.execute(feeds, wanted)]
+    if damaged:
+        due += [
+            _Due(number, 3600.0, damaged[number])
+            for (number,) in connection.execute(_DUE_DAMAGED, wanted)
+        ]
+    return due
+
+
+def unreadable_feeds(
+    connection: sqlite3.Connection, now: datetime, only: Sequence[str] | None
+) -> dict[int, DamagedFeed]:
+    """Due feeds whose rows cannot be read, by number; each is looked at alone."""
+    due = connection.execute(
+        "SELECT feed_no FROM feed_sched WHERE paused = 0 AND next_run_at <= ?", (micros(now),)
+    ).fetchall()
+    found: dict[int, DamagedFeed] = {}
+    for (number,) in due:
+        try:
+            connection.execute("SELECT * FROM feeds WHERE feed_no = ?", (number,)).fetchone()
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                raise
+            why = str(store_error(error, f"feed number {number}"))
+            one = DamagedFeed(id=_id_of(connection, number), why=why)
+            if only is None or one.id in only:
+                found[number] = one
+    return found
+
+
+def _id_of(connection: sqlite3.Connection, feed_no: int) -> str:
+    try:
+        ((feed_id,),) = connection.execute("SELECT id FROM feeds WHERE feed_no = ?", (feed_no,))
+    except (sqlite3.Error, ValueError):
+        return f"number {feed_no}"
+    return str(feed_id)
 
 
 def _lease(
@@ -180,7 +240,7 @@ def _lease(
     lane: Lane,
     owner: str,
     until: datetime,
-    due: Sequence[Row],
+    due: Sequence[_Due],
 ) -> Claim:
     connection.execute(
         "UPDATE lanes SET claim_at = ?, epoch = ?, owner = ?, next_ok_at = ? WHERE lane_id = ?",
@@ -189,14 +249,23 @@ def _lease(
     feeds: list[Feed] = []
     scheduled_at: list[datetime] = []
     provisional: list[tuple[int, int]] = []
-    for feed_no, interval_sec, *row in due:
-        feed = feed_of(tuple(row))
-        next_run_at = until + timedelta(seconds=interval_sec)
+    damaged: list[DamagedFeed] = []
+    for feed_no, interval_sec, feed in due:
+        next_run_at = provisional_run(until, interval_sec)
+        provisional.append((micros(next_run_at), feed_no))
+        if isinstance(feed, DamagedFeed):
+            damaged.append(feed)
+            continue
         scheduled_at.append(feed.next_poll_at)
         feeds.append(replace(feed, next_poll_at=next_run_at))
-        provisional.append((micros(next_run_at), feed_no))
     connection.executemany("UPDATE feed_sched SET next_run_at = ? WHERE feed_no = ?", provisional)
-    return Claim(lane=lane, until=until, feeds=tuple(feeds), scheduled_at=tuple(scheduled_at))
+    return Claim(
+        lane=lane,
+        until=until,
+        feeds=tuple(feeds),
+        scheduled_at=tuple(scheduled_at),
+        damaged=tuple(damaged),
+    )
 
 
 def _pass_over(connection: sqlite3.Connection, lane: Lane) -> None:
@@ -217,7 +286,7 @@ def next_due_at(
     """When the next lane can be claimed, for `only` these feeds: it is due, or its lease ends."""
     statement = "SELECT min(claim_at) FROM lanes" if only is None else _DUE_AT
     (earliest,) = connection.execute(statement, {"only": json_text(only)}).fetchone()
-    return None if earliest is None or earliest >= NEVER else instant(earliest)
+    return None if earliest is None or earliest >= NEVER else instant(max(earliest, 0))
 
 
 def due_lanes(connection: sqlite3.Connection, now: datetime) -> int:

@@ -17,7 +17,7 @@ from typing import Final, Literal, TypeVar
 import msgspec
 
 from feedmill.adapters.store.statements import begins_word
-from feedmill.errors import DAMAGED_ROW, StoreError
+from feedmill.errors import CORRUPT, DAMAGE_HINT, DAMAGED_ROW, StoreError
 from feedmill.model.addresses import mask_address
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ MEMORY: Final = ":memory:"
 FROM_STORE: Final = (sqlite3.Error, msgspec.DecodeError, UnicodeDecodeError)
 PARAMETERS: Final = 500  # of one IN (…): far below SQLite's limit, and few shapes to prepare
 
-_NOT_TEXT: Final = "Could not decode to UTF-8"  # of an OperationalError without a code
+_BAD_VALUES: Final = ("Could not decode to UTF-8", "malformed JSON")  # of an OperationalError
 _CHECKPOINT_BYTES: Final = 40 * 1024 * 1024  # of log, then it is written into the file
 _BUSY_SLICE_SEC: Final = 1.0  # one wait inside SQLite; the writer repeats it up to its patience
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -46,8 +46,8 @@ _REASONS: Final = {
         "cannot-open",
         "the file cannot be opened; check path and permissions",
     ),
-    sqlite3.SQLITE_CORRUPT: ("corrupt", "the file is damaged; restore it from a copy"),
-    sqlite3.SQLITE_NOTADB: ("corrupt", "the file is no database; point feedmill somewhere else"),
+    sqlite3.SQLITE_CORRUPT: (CORRUPT, "the file is damaged; restore it from a copy"),
+    sqlite3.SQLITE_NOTADB: (CORRUPT, "the file is no database; point feedmill somewhere else"),
 }
 
 
@@ -78,20 +78,36 @@ def store_error(error: BaseException, path: str = "the store") -> StoreError:
     """The error in our words, with a stable reason."""
     if isinstance(error, StoreError):
         return error
-    if isinstance(error, msgspec.DecodeError | UnicodeDecodeError) or _NOT_TEXT in str(error):
-        message = (
-            f"{path}: a row cannot be read, the file is damaged; check it with `feedmill verify`"
-        )
-        return StoreError(f"{message} ({type(error).__name__})", reason=DAMAGED_ROW)
+    if isinstance(error, msgspec.DecodeError | UnicodeDecodeError) or is_bad_value(error):
+        message = f"{path}: a row cannot be read ({type(error).__name__}: {_words_of(error)})"
+        return StoreError(message, reason=DAMAGED_ROW, hint=DAMAGE_HINT)
     code = _system_code(error) if isinstance(error, OSError) else error_code(error)
     reason, advice = _REASONS.get(code, ("failed", "this is a fault in feedmill"))
-    return StoreError(f"{path}: {advice} ({type(error).__name__}: {error})", reason=reason)
+    hint = DAMAGE_HINT if reason == CORRUPT else ""
+    return StoreError(
+        f"{path}: {advice} ({type(error).__name__}: {error})", reason=reason, hint=hint
+    )
 
 
 def error_code(error: BaseException) -> int:
     """SQLite's primary result code, 0 for an error that is not SQLite's."""
     code = getattr(error, "sqlite_errorcode", None)
     return code & 0xFF if isinstance(code, int) else 0
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """True when a page or a value of the file cannot be read; others can."""
+    return error_code(error) == sqlite3.SQLITE_CORRUPT or is_bad_value(error)
+
+
+def is_bad_value(error: BaseException) -> bool:
+    """True when a value of the file is no text or no JSON, where a statement takes it for one."""
+    return isinstance(error, sqlite3.Error) and str(error).startswith(_BAD_VALUES)
+
+
+def _words_of(error: BaseException) -> str:
+    """What an error says, without the value that it quotes."""
+    return str(error).partition(" with text ")[0]
 
 
 def is_busy(error: BaseException) -> bool:

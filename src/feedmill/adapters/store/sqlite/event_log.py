@@ -8,11 +8,19 @@ reads is the last one there is, and a transaction that is rolled back leaves no 
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
+from feedmill.adapters.store.sqlite.connection import is_bad_value
 from feedmill.adapters.store.tables.codec import event_id, event_of, event_row
 from feedmill.engine.ports.events import NewestEvent
 from feedmill.model.event import Event, NewEvent
 from feedmill.publish.events import REWOUND_LEAP, event_of_rewound_log, is_rewound_untold
+
+_AFTER: Final = "FROM outbox WHERE seq > ? ORDER BY seq LIMIT ?"
+_AS_BYTES: Final = "seq, " + ", ".join(
+    f"CAST({name} AS BLOB)" if name != "occurred_at" else name
+    for name in ("id", "type", "feed_id", "entry_uid", "occurred_at", "data")
+)
 
 
 def append_events(connection: sqlite3.Connection, events: Sequence[NewEvent], cause: str) -> int:
@@ -49,10 +57,17 @@ def append_rewound(connection: sqlite3.Connection, delivered: NewestEvent, now: 
 
 def events(connection: sqlite3.Connection, *, after: int, limit: int = 1000) -> tuple[Event, ...]:
     """Events after a number, in order."""
-    rows = connection.execute(
-        "SELECT * FROM outbox WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
-    )
-    return tuple(event_of(row) for row in rows)
+    try:
+        return tuple(map(event_of, connection.execute(f"SELECT * {_AFTER}", (after, limit))))
+    except sqlite3.Error as error:
+        if not is_bad_value(error):
+            raise
+    rows = connection.execute(f"SELECT {_AS_BYTES} {_AFTER}", (after, limit))
+    return tuple(event_of(tuple(map(_text_of, row))) for row in rows)
+
+
+def _text_of(value: object) -> object:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def last_seq(connection: sqlite3.Connection) -> int:

@@ -14,6 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final, TypeVar
 
@@ -105,7 +106,10 @@ class Readers:
         try:
             return [self._ask(connection, job) for job in self._waiting(first, asked)]
         finally:
-            connection.execute("COMMIT")
+            with suppress(
+                sqlite3.DatabaseError
+            ):  # of a transaction that met a damaged page: it is over
+                connection.execute("COMMIT")
 
     def _waiting(self, first: WriteJob, asked: int) -> Iterator[WriteJob]:
         """The first question, then those that were asked before the transaction began."""

@@ -4,13 +4,14 @@
 import re
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, TypeVar
 
 from feedmill.adapters.store.sqlite import event_log
 from feedmill.adapters.store.sqlite.claims import lane_of
+from feedmill.adapters.store.sqlite.connection import is_bad_value
 from feedmill.adapters.store.statements import (
     AppendEvents,
     FindTitles,
@@ -26,6 +27,7 @@ from feedmill.adapters.store.statements import (
     expand,
 )
 from feedmill.adapters.store.tables.codec import json_text
+from feedmill.observe.log import logger
 
 T = TypeVar("T")
 
@@ -95,6 +97,22 @@ class QueryRunner:
                 answer = self._answer(connection, query.send(answer))
         except StopIteration as done:
             return done.value  # type: ignore[no-any-return]  # of the query's type
+
+    def read(self, connection: sqlite3.Connection, make: Callable[[], Query[T]]) -> T:
+        """The result of a query that only reads; a text that is not UTF-8 is read with U+FFFD in it."""
+        try:
+            return self.run(connection, make())
+        except sqlite3.OperationalError as error:
+            if not is_bad_value(error):
+                raise
+            logger("store").error(
+                "a text is not UTF-8; `feedmill verify` says where", detail=str(error)
+            )
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+        try:
+            return self.run(connection, make())
+        finally:
+            connection.text_factory = str
 
     def _answer(self, connection: sqlite3.Connection, step: Step) -> Any:  # noqa: ANN401  # of any query
         match step:

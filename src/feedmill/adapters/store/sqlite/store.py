@@ -43,7 +43,7 @@ from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.running.consistency import sqlite_problems
 from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.engine.ports.events import NewestEvent
-from feedmill.errors import StoreError
+from feedmill.errors import DAMAGE, StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
@@ -173,7 +173,17 @@ class SqliteStore(SqlStore):
         """A claim that was cancelled is not made: its lanes would be idle for a lease."""
         wanted = terms
         try:
-            return await self._writer.run(lambda c: claims.claim(c, wanted))
+            try:
+                return await self._writer.run(lambda c: claims.claim(c, wanted))
+            except StoreError as problem:
+                if problem.reason not in DAMAGE:
+                    raise
+                damaged = await self._run_reader(
+                    lambda c: claims.unreadable_feeds(c, terms.now, terms.only)
+                )
+                if not damaged:
+                    raise
+                return await self._writer.run(lambda c: claims.claim(c, wanted, damaged))
         except asyncio.CancelledError:
             wanted = terms._replace(max_lanes=0)
             raise
@@ -228,7 +238,7 @@ class SqliteStore(SqlStore):
         return await self._readers.run(job)
 
     async def _read(self, make: Callable[[], Query[T]]) -> T:
-        return await self._run_reader(lambda c: self.queries.run(c, make()))
+        return await self._run_reader(lambda c: self.queries.read(c, make))
 
     _look = _read  # a reader answers from one snapshot anyway
 

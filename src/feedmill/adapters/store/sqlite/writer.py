@@ -52,7 +52,6 @@ _WHOLE_DATABASE: Final = frozenset(
         sqlite3.SQLITE_FULL,
         sqlite3.SQLITE_IOERR,
         sqlite3.SQLITE_READONLY,
-        sqlite3.SQLITE_CORRUPT,
         sqlite3.SQLITE_NOTADB,
         sqlite3.SQLITE_CANTOPEN,
         sqlite3.SQLITE_NOMEM,
@@ -141,14 +140,30 @@ class Writer:
             self._roll_back()
             if error_code(error) in _WHOLE_DATABASE or self._connection is None:
                 raise
+            if error_code(error) == sqlite3.SQLITE_CORRUPT:
+                return [self._alone(connection, job) for job in group.jobs]
             outcomes = self._one_by_one(connection, group.jobs)
+        self._commit(connection)
+        return outcomes
+
+    def _commit(self, connection: sqlite3.Connection) -> None:
         if rows := self._totals.rows():
             connection.executemany(_SAVE_TOTALS, rows)
         reach("store-commit")
         connection.execute("COMMIT")
         self._totals.committed()
         reach("store-committed")
-        return outcomes
+
+    def _alone(self, connection: sqlite3.Connection, job: WriteJob) -> JobOutcome:
+        """A job in a transaction of its own: SQLite writes nothing more in one that met a damaged page."""
+        try:
+            self._begin(connection)
+            outcome = JobOutcome(job, job.run(connection))
+            self._commit(connection)
+        except Exception as error:  # noqa: BLE001  # the edge of a task: raised in what waits
+            self._roll_back()
+            return JobOutcome(job, error=_translated(error, self._path))
+        return outcome
 
     def _one_by_one(
         self, connection: sqlite3.Connection, jobs: Sequence[WriteJob]

@@ -13,18 +13,34 @@ import msgspec
 from msgspec.structs import replace
 
 from feedmill.adapters.store.secret_keys import SEALED, seal, unseal
+from feedmill.errors import DamagedRowError
 from feedmill.model.base import filled
 from feedmill.model.event import Event, NewEvent
 from feedmill.model.feed import BlobRef, Feed, FeedOverrides, HostPace, NewFeed
 from feedmill.model.fetch import Headers, Validators
 from feedmill.model.schedule import Cadence, Hints, ScheduleState
+from feedmill.observe.log import logger
 
 T = TypeVar("T")
+
+# What reading a stored value raises that feedmill did not write.
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeError, TypeError, AttributeError)
 
 Row = tuple[Any, ...]
 
 NEVER: Final = 253_402_300_799_000_000  # the end of the year 9999
 
+# By which of its columns a damaged row is named; none of them is a secret.
+_KEYS: Final = (
+    "id",
+    "seq",
+    "entry_uid",
+    "fetch_id",
+    "sha256",
+    "article_hash",
+    "media_id",
+    "feed_id",
+)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EVENTS: Final = UUID("7b0a6f4e-5d7f-5c0e-9a51-2f6f3c1d8e42")
@@ -47,12 +63,16 @@ def micros_or_none(at: datetime | None) -> int | None:
 
 def instant(value: int) -> datetime:
     """The instant that the database keeps."""
-    return _EPOCH + timedelta(microseconds=value)
+    try:
+        return _EPOCH + timedelta(microseconds=value)
+    except OverflowError:
+        message = f"{value} is no instant between the years 1 and 9999"
+        raise msgspec.DecodeError(message) from None
 
 
 def instant_or_none(value: int | None) -> datetime | None:
     """The instant that the database keeps, or None."""
-    return None if value is None else _EPOCH + timedelta(microseconds=value)
+    return None if value is None else instant(value)
 
 
 def json_text(value: object) -> str:
@@ -107,8 +127,11 @@ class RowCodec(Generic[T]):
     a loop over the columns takes more than twice the time.
     """
 
-    def __init__(self, made: type[T], names: str, *others: str, **columns: Column) -> None:
+    def __init__(
+        self, made: type[T], names: str, *others: str, table: str = "", **columns: Column
+    ) -> None:
         self._made, self._given = made, columns
+        self._table = table or made.__name__
         self._others = others  # fields that come from elsewhere: further arguments of `value`
         self._writers: dict[tuple[str, ...], Callable[[T], Row]] = {}
         self.columns: Final = tuple(names.split())
@@ -137,7 +160,34 @@ class RowCodec(Generic[T]):
             + [f"{name}={name}" for name in self._others]
         )
         make = self._compiled(f"lambda {', '.join((*self.columns, *self._others))}: made({fields})")
-        return lambda row, *others: make(*row, *others)
+
+        def read(row: Row, *others: object) -> T:
+            try:
+                made: T = make(*row, *others)
+            except UNREADABLE as error:
+                raise self._damage(row) or error from error
+            return made
+
+        return read
+
+    def problem_of(self, name: str, value: object) -> str | None:
+        """What is wrong with a value of this column, in words; None when it can be read."""
+        kept = self._kept[name]
+        try:
+            made = kept.empty if value is None else kept.decode(value) if kept.decode else value
+            msgspec.convert(made, self._hints[name])
+        except UNREADABLE as error:
+            return f"holds no valid value ({error})"
+        return None
+
+    def _damage(self, row: Row) -> DamagedRowError | None:
+        """Which column of the row cannot be read."""
+        given = dict(zip(self.columns, row, strict=False))
+        keys = [f"{name} {given[name]!r}" for name in _KEYS if given.get(name) is not None]
+        for name, value in given.items():
+            if (why := self.problem_of(name, value)) is not None:
+                return DamagedRowError(self._table, keys[0] if keys else "no id", name, why)
+        return None
 
     def _read(self, name: str) -> str:
         kept = self._kept[name]
@@ -162,8 +212,12 @@ class RowCodec(Generic[T]):
 
     # Types are looked at when a table is used for the first time: a start reads few tables.
     @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self._made)
+
+    @cached_property
     def _kept(self) -> dict[str, Column]:
-        hints = get_type_hints(self._made)
+        hints = self._hints
         return {name: self._given.get(name) or _column_of(hints.get(name)) for name in self.columns}
 
 
@@ -230,6 +284,7 @@ _FEED: Final = RowCodec(
     f"{' '.join(GIVEN_COLUMNS)} next_poll_at https_probed_at {_CARRIED}",
     "schedule",
     "validators",
+    table="feeds",
     tags=json_column(tuple[str, ...]),
     overrides=Column(overrides_text, overrides_of, _NO_OVERRIDES),
     hints=json_column(Hints, empty=Hints()),
@@ -293,28 +348,64 @@ def is_noted_only(before: Feed, after: Feed) -> bool:
 def feed_of(row: Row) -> Feed:
     """The feed of a row of FEED_COLUMNS."""
     cadence, validators = row[-7:-5], row[-5:]
-    schedule = _SCHEDULE.value(
-        row[_OWN:-7], None if cadence[0] is None else _CADENCE.value(cadence)
-    )
-    return _FEED.value(
-        row[:_OWN], schedule, None if validators[3] is None else _VALIDATORS.value(validators)
-    )
+    try:
+        schedule = _SCHEDULE.value(
+            row[_OWN:-7], None if cadence[0] is None else _CADENCE.value(cadence)
+        )
+        read = None if validators[3] is None else _VALIDATORS.value(validators)
+    except DamagedRowError as part:  # it does not know which feed it is a part of
+        table, key = "feeds", f"id {row[0]!r}"
+        raise DamagedRowError(table, key, part.column, part.why) from part
+    return _FEED.value(row[:_OWN], schedule, read)
 
 
 _PACE: Final = RowCodec(
     HostPace,
     "gap_ms next_ok_at blocked_reason slow_down failures failing_with limited_urls troubled_since canary",
+    table="lanes",
 )
 PACE_COLUMNS: Final = _PACE.names()
 pace_row: Final = _PACE.writer()
-pace_of: Final = _PACE.value
 
-_EVENT: Final = RowCodec(Event, "seq id type feed_id entry_uid occurred_at data")
-event_of: Final = _EVENT.value
+
+def pace_of(row: Row) -> HostPace:
+    """The pace of a row of PACE_COLUMNS; where it cannot be read, that of a host that nothing is known about."""
+    try:
+        return _PACE.value(row)
+    except DamagedRowError as problem:
+        logger("store").error(
+            "the pace of a host cannot be read and begins anew", detail=str(problem)
+        )
+        return HostPace(gap_ms=row[0])
+
+
+_EVENT: Final = RowCodec(Event, "seq id type feed_id entry_uid occurred_at data", table="events")
+
+
+def event_of(row: Row) -> Event:
+    """The event of a row. One that cannot be read keeps its place in the log: its `data` says so."""
+    try:
+        return _EVENT.value(row)
+    except DamagedRowError as problem:
+        logger("store").error("an event cannot be read", detail=str(problem))
+        seq, event_id, kind, feed_id, entry_uid, at, _ = row
+        return Event(
+            seq=seq,
+            id=event_id,
+            type=kind,
+            feed_id=feed_id,
+            entry_uid=entry_uid,
+            occurred_at=_EPOCH if _EVENT.problem_of("occurred_at", at) else instant(at),
+            data={"damaged": f"{problem.column} {problem.why}"},
+        )
+
+
 _new_event_row: Final = RowCodec(NewEvent, "type feed_id entry_uid occurred_at data").writer()
 
 # A row of the raw store's index: where a body lies.
-_BLOB: Final = RowCodec(BlobRef, "sha256 segment offset length coding raw_length prefix_sha256")
+_BLOB: Final = RowCodec(
+    BlobRef, "sha256 segment offset length coding raw_length prefix_sha256", table="blobs"
+)
 blob_row: Final = _BLOB.writer()
 blob_of: Final = _BLOB.value
 

@@ -6,14 +6,15 @@ is added while its lane is given back would wait with it.
 # Tested in tests/unit/adapters/store/sqlite/test_claims_lane_keys.py
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from zlib import crc32
 
 from feedmill.adapters.store.statements import Query, lock, value, write
-from feedmill.adapters.store.tables.codec import NEVER, micros
+from feedmill.adapters.store.tables.codec import NEVER, Row, feed_of, micros
 from feedmill.canonicalise.urls import http_url, split_url
-from feedmill.model.feed import HostPace, Lane
+from feedmill.errors import DamagedRowError, SecretKeyError
+from feedmill.model.feed import DamagedFeed, Feed, HostPace, Lane
 
 SHARDS: Final = 1024
 
@@ -55,6 +56,22 @@ def lane_key_of(url: str) -> str:
 def shard_of(lane_key: str) -> int:
     """The shard of the lane, by which live workers share the lanes; never changes."""
     return crc32(lane_key.encode()) & (SHARDS - 1)
+
+
+def provisional_run(until: datetime, interval_sec: float) -> datetime:
+    """The next run of a claimed feed: an interval after the lease ends; an hour, where the interval is none."""
+    try:
+        return until + timedelta(seconds=interval_sec)
+    except (OverflowError, ValueError, TypeError):
+        return until + timedelta(hours=1)
+
+
+def read_due(row: Row) -> Feed | DamagedFeed:
+    """The due feed of a row of FEED_COLUMNS; one bad row costs its feed and no other."""
+    try:
+        return feed_of(row)
+    except (DamagedRowError, SecretKeyError) as problem:
+        return DamagedFeed(id=row[0], why=str(problem))
 
 
 def rests(lane: Lane, now: datetime) -> bool:

@@ -25,7 +25,9 @@ ENTRY_ORDERS: Final[dict[EntryOrder, tuple[tuple[str, ...], tuple[int, ...]]]] =
     "relevance": (("e.entry_id",), (-1,)),  # of the entries that are ranked
 }
 _ARTICLE: Final = RowCodec(
-    StoredArticle, "article_hash first_seen link entry_uid feed_id title published_effective"
+    StoredArticle,
+    "article_hash first_seen link entry_uid feed_id title published_effective",
+    table="articles",
 )
 article_of: Final = _ARTICLE.value  # of a row of ARTICLES after the number of its entry
 ARTICLES: Final = (

@@ -56,6 +56,7 @@ _MEMBERS: Final = (
 _CLUSTER: Final = codec.RowCodec(
     Cluster,
     "cluster_id feeds representative title link updated_at first_seen",
+    table="clusters",
     cluster_id=codec.Column(None, lambda number: f"c{number}"),
 )
 _MIRRORED: Final = codec.RowCodec(

@@ -130,6 +130,7 @@ _KNOWN: Final = RowCodec(
     "entry_id entry_uid feed_id guid canonical_link title_hash item_hash content_hash content_version field_digests"
     " article_hash slice_digest slice_length published updated removed",
     "keys",
+    table="entries",
     removed=Column(None, lambda _at: True, empty=False),
 )
 
@@ -146,6 +147,7 @@ _STORED: Final = RowCodec(
     " published_source language image comments_url article_hash revisions removed_at backfill feed_url feed_title"
     " article_id duplicate_of cluster_id",
     "raw_refs",
+    table="entries",
     dedupe_key=Column(None, mask_address),
     feed_url=Column(None, mask_address),
     cluster_id=Column(None, lambda number: f"c{number}"),
@@ -168,4 +170,5 @@ revision_of: Final = RowCodec(
     Revision,
     "entry_uid number replaced_at changed content_hash title summary content canonical_link published updated"
     " fetch_id",
+    table="entry_revisions",
 ).value

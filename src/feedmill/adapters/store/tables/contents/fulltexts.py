@@ -24,6 +24,7 @@ _CODEC: Final = RowCodec(
     "entry_uid feed_id url final_url fetched_at extracted_at state reason detail"
     " http_status content_type body_sha256 title author published language paywalled words"
     " html extractor version selector canonical_url",
+    table="fulltexts",
 )
 _OWN: Final = tuple(
     name for name in FullText.__struct_fields__ if name not in ("entry_uid", "feed_id")

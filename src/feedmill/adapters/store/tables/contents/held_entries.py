@@ -15,15 +15,21 @@ from feedmill.model.page import Page
 from feedmill.model.screening import HeldEntry, LiveScreen, LiveScreenState, Screening, TopicSet
 
 _COLLECTED: Final = RowCodec(
-    CollectedDocument, "fetch_id url final_url fetched_at body_sha256 content_type"
+    CollectedDocument,
+    "fetch_id url final_url fetched_at body_sha256 content_type",
+    table="collected_documents",
 )
 _SCREEN: Final = RowCodec(
-    LiveScreen, "id created_at feed_id tag keep_at method topics", topics=json_column(TopicSet)
+    LiveScreen,
+    "id created_at feed_id tag keep_at method topics",
+    table="standing_screens",
+    topics=json_column(TopicSet),
 )
 _ENTRY: Final = RowCodec(
     HeldEntry,
     "feed_id entry_uid dedupe_key content_hash held_at fetch_id body_sha256 slice_offset"
     " title screening",
+    table="held_entries",
     screening=json_column(Screening),
 )
 _OF_ENTRY: Final = _ENTRY.columns[1:]

@@ -30,9 +30,10 @@ _CODEC: Final = RowCodec(
     "entry_uid feed_id media_id url published_at type length integrity state queued_at"
     " received_bytes ended_at final_url http_status media_type sha256 size_bytes path"
     " reason detail",
+    table="media",
 )
 _WANTED: Final = RowCodec(WantedFile, "media_id url published_at type length integrity")
-_FILE: Final = RowCodec(MediaFile, "sha256 size_bytes newest_at")
+_FILE: Final = RowCodec(MediaFile, "sha256 size_bytes newest_at", table="media_files")
 _OWN: Final = _CODEC.names("m.").removeprefix("m.entry_uid, m.feed_id, ")
 _SELECT: Final = (
     f"SELECT e.entry_uid, f.id, {_OWN}, m.media_no FROM media m"

@@ -15,13 +15,16 @@ from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables.lanes import FIRST_DUE
 from feedmill.schedule.host_pace import shift_pace
 
+# What lies beyond the year 9999 was dated by no clock: that row is damaged.
+_IS_AHEAD: Final = f"last_fetch_at > $1 AND last_fetch_at < {codec.NEVER}"
+_LONGEST: Final = 1_000 * 365 * 86_400 * 1_000_000  # microseconds, by which a pace is taken back
 _AHEAD: Final = (
     "SELECT s.lane_id, f.last_fetch_at - $1 FROM feeds f"
-    " JOIN feed_sched s ON s.feed_no = f.feed_no WHERE f.last_fetch_at > $1"
+    f" JOIN feed_sched s ON s.feed_no = f.feed_no WHERE {_IS_AHEAD}"
 )
 _LOCK_LANES: Final = (
     "SELECT 1 FROM lanes WHERE lane_id IN (SELECT s.lane_id FROM feeds f"
-    " JOIN feed_sched s ON s.feed_no = f.feed_no WHERE f.last_fetch_at > $1)"
+    f" JOIN feed_sched s ON s.feed_no = f.feed_no WHERE {_IS_AHEAD})"
     " ORDER BY lane_id FOR NO KEY UPDATE"
 )
 _LOCK_LEASES: Final = (
@@ -31,12 +34,12 @@ _LOCK_LEASES: Final = (
 _RUNS_BACK: Final = (
     "UPDATE feed_sched SET next_run_at = next_run_at -"
     " (SELECT f.last_fetch_at - $1 FROM feeds f WHERE f.feed_no = feed_sched.feed_no)"
-    " WHERE feed_no IN (SELECT feed_no FROM feeds WHERE last_fetch_at > $1)"
+    f" WHERE feed_no IN (SELECT feed_no FROM feeds WHERE {_IS_AHEAD})"
 )
 _FEEDS_BACK: Final = (
     "UPDATE feeds SET last_fetch_at = $1,"
     " last_decision_at = CASE WHEN last_decision_at > $1 THEN $1 ELSE last_decision_at END"
-    " WHERE last_fetch_at > $1"
+    f" WHERE {_IS_AHEAD}"
 )
 _LANES_BACK: Final = (
     "UPDATE lanes AS l SET next_ok_at = n.ok_at, limited_urls = n.limited,"
@@ -48,7 +51,7 @@ _LANES_BACK: Final = (
 
 def is_ahead(now: datetime) -> Query[bool]:
     """Whether a feed was fetched later than now; for a reader, because it looks at all of them."""
-    found = yield from value("SELECT 1 FROM feeds WHERE last_fetch_at > $1 LIMIT 1", now)
+    found = yield from value(f"SELECT 1 FROM feeds WHERE {_IS_AHEAD} LIMIT 1", now)
     return found is not None
 
 
@@ -59,7 +62,7 @@ def follow_clock(now: datetime, lease_sec: float) -> Query[int]:
     # Read only now: another worker that had the lanes may have done all of it.
     feeds = yield from rows(_AHEAD, at)
     for lane_id, ahead in feeds:
-        lanes[lane_id] = max(ahead, lanes.get(lane_id, 0))
+        lanes[lane_id] = max(min(ahead, _LONGEST), lanes.get(lane_id, 0))
     yield from write(_RUNS_BACK, at)
     yield from write(_FEEDS_BACK, at)
     paces = yield from rows(

@@ -13,6 +13,7 @@ _QUESTION: Final = RowCodec(
     Question,
     "code window_id file_digest candidate_ids asked_by asked_at expires_at state"
     " answered_by answered_at shown ticket_expires_at",
+    table="confirmations",
     candidate_ids=json_column(tuple[int, ...]),
 )
 _COLUMNS: Final = _QUESTION.names()

@@ -151,6 +151,7 @@ _POLL: Final = RowCodec(
     "scheduled_at fetched_at outcome http_status elapsed_ms wire_length content_length entries_new entries_updated"
     " interval_sec saved_bytes retries",
     *("fetch_id", "feed_id", "url", "final_url"),  # figures do not ask for them
+    table="fetches",
 )
 
 

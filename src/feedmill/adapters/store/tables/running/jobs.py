@@ -34,6 +34,7 @@ _JOB: Final = codec.RowCodec(
     Job,
     "kind key state created_at updated_at not_before priority url host feed_id payload"
     " cursor progress attempts steps epoch owner lease_until keep last_error ended_at id",
+    table="jobs",
 )
 _COLUMNS: Final = _JOB.names("j.").replace("j.id", "j.job_id")
 _SELECT: Final = f"SELECT {_COLUMNS} FROM jobs j"

@@ -14,6 +14,7 @@ from feedmill.model.running.token import Scope, Token, TokenSecret
 _TOKEN: Final = RowCodec(
     Token,
     "id name scopes created_at expires_at revoked_at last_used_at",
+    table="tokens",
     scopes=json_column(tuple[Scope, ...]),
 )
 _COLUMNS: Final = _TOKEN.names("t.")

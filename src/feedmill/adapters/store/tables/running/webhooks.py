@@ -36,6 +36,7 @@ _WEBHOOK: Final = RowCodec(
     "id url created_at secrets types feed_id tag format payload state paused_reason"
     " attempts next_attempt_at last_delivery_at last_result last_status topic expires_at"
     " cursor",
+    table="webhooks",
     secrets=Column(
         lambda secrets: json_text(change_secrets(secrets, seal)),
         lambda text: change_secrets(decode_secrets(text), unseal),
@@ -44,6 +45,7 @@ _WEBHOOK: Final = RowCodec(
 _LETTER: Final = RowCodec(
     DeadLetter,
     "id webhook_id events reason attempts died_at status detail",
+    table="dead_letters",
     events=json_column(tuple[Event, ...]),
 )
 _SELECT: Final = (

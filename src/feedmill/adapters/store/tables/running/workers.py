@@ -13,7 +13,7 @@ from feedmill.adapters.store.tables.codec import Row, RowCodec, instant
 from feedmill.model.event import Cursor
 from feedmill.model.running.worker import HeldLane, Worker, WorkerView
 
-_WORKER: Final = RowCodec(Worker, "name role version started_at seen_at draining")
+_WORKER: Final = RowCodec(Worker, "name role version started_at seen_at draining", table="workers")
 _LIVE: Final = timedelta(seconds=15)  # three missed heartbeats
 _REMEMBERED: Final = timedelta(hours=1)  # so that people see which ones stopped
 _CLAIMING: Final = ("run", "worker")  # the roles that hold lanes

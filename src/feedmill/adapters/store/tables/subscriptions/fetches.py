@@ -26,6 +26,7 @@ _FETCH: Final = RowCodec(
     " content_length wire_length entries_seen entries_new entries_updated repairs truncated trace_id interval_sec"
     " saved_bytes retries",
     *("feed_id", "url", "final_url", "request_headers", "response_headers"),
+    table="fetches",
     detail=Column(empty=""),
 )
 _fetch_row: Final = _FETCH.writer()

@@ -10,7 +10,9 @@ from feedmill.adapters.store.statements import Query, rows, storable, write_many
 from feedmill.adapters.store.tables.codec import RowCodec
 from feedmill.model.feed import ImportedOutline
 
-_OUTLINE: Final = RowCodec(ImportedOutline, "url outcome feed_id reason detail at digest")
+_OUTLINE: Final = RowCodec(
+    ImportedOutline, "url outcome feed_id reason detail at digest", table="import_outlines"
+)
 _RESULT_COLUMNS: Final = ("outcome", "feed_id", "reason", "detail", "at", "digest")
 _KEEP: Final = (
     f"INSERT INTO import_outlines (list_id, @digest_and_text(url_hash, url), {', '.join(_RESULT_COLUMNS)})"

@@ -84,13 +84,17 @@ class Side(Value):
 
 
 _SIDE: Final = codec.RowCodec(
-    Side, "feed_no id feed_key tags ignored_guids ignored_links confirmations confirmed_at"
+    Side,
+    "feed_no id feed_key tags ignored_guids ignored_links confirmations confirmed_at",
+    table="feeds",
 )
 _SIDES: Final = (
     f"SELECT {_SIDE.names()} FROM feeds WHERE id IN ($1, $2) ORDER BY feed_no @lock(FOR UPDATE)"
 )
 # What is stored of an entry, as far as it identifies it.
-_ENTRY: Final = codec.RowCodec(Entry, "guid link canonical_link title summary published")
+_ENTRY: Final = codec.RowCodec(
+    Entry, "guid link canonical_link title summary published", table="entries"
+)
 
 
 def merge_feeds(

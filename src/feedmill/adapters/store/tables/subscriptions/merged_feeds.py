@@ -18,7 +18,9 @@ from feedmill.model.feed import MergedFeed
 
 # For lists of feeds `f`.
 NOT_MERGED: Final = "f.feed_no NOT IN (SELECT feed_no FROM merged_feeds)"
-_MERGED: Final = RowCodec(MergedFeed, "feed_id url title into_id into_url merged_at")
+_MERGED: Final = RowCodec(
+    MergedFeed, "feed_id url title into_id into_url merged_at", table="merged_feeds"
+)
 _SELECT: Final = (
     "SELECT f.id, f.url, f.title, w.id, w.url, m.merged_at FROM merged_feeds m"
     " JOIN feeds f ON f.feed_no = m.feed_no JOIN feeds w ON w.feed_no = m.into_no"

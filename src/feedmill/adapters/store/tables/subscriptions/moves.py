@@ -17,7 +17,7 @@ from feedmill.adapters.store.tables.subscriptions.feeds import add_aliases, alia
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Move, MoveCandidate
 
-_MOVE: Final = RowCodec(Move, "from_url to_url source proof moved_at undone_at")
+_MOVE: Final = RowCodec(Move, "from_url to_url source proof moved_at undone_at", table="feed_moves")
 # When a feed that failed is asked at its new address: not at once, for that was just asked for its
 # proof.
 _SOON: Final = timedelta(minutes=1)

@@ -14,6 +14,7 @@ _SUBSCRIPTION: Final = RowCodec(
     "token feed_id hub topic secret state created_at asked_at verified_at lease_until"
     " last_error last_push_at last_body_sha256 pushes rejected by_push by_poll streak"
     " missed_at id",
+    table="push_subscriptions",
     secret=SECRET,
 )
 _COLUMNS: Final = _SUBSCRIPTION.names("p.").replace("p.id", "p.subscription_id")
@@ -22,7 +23,10 @@ _SUM: Final = Column(None, int)  # PostgreSQL's are decimal numbers
 _TALLY: Final = RowCodec(
     HubTally,
     "hub subscriptions active pushes by_push by_poll verified_at last_push_at missed_at",
-    **dict.fromkeys(("active", "pushes", "by_push", "by_poll"), _SUM),
+    active=_SUM,
+    pushes=_SUM,
+    by_push=_SUM,
+    by_poll=_SUM,
 )
 # What the subscriber decides; the counters belong to polls and pings.
 _STATE: Final = (

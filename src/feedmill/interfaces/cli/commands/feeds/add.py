@@ -115,6 +115,8 @@ async def _poll(answers: list[AddAnswer], services: Services) -> dict[str, Any] 
 
     result = await poll_once(services, due, force=True, taps=True)
     result.pop("interrupted")
+    for problem in result.pop("ended_by"):
+        raise problem
     return result
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from collections.abc import Awaitable
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any, Final
@@ -26,7 +27,13 @@ from feedmill.interfaces.cli import output
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error, is_json
 from feedmill.interfaces.cli.options import flag, option
-from feedmill.interfaces.cli.run_command import config_of, run_async, stop_on_signals
+from feedmill.interfaces.cli.run_command import (
+    config_of,
+    describe_crashes,
+    give_up,
+    run_async,
+    stop_on_signals,
+)
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed
 from feedmill.model.page import EntryFilter
@@ -67,13 +74,15 @@ def sync(feeds: tuple[str, ...], *, force: bool, taps: bool) -> None:
             return await poll_once(services, chosen, force=force, taps=taps)
 
     result = run_async(action)
-    stopped = result.pop("interrupted")
+    stopped, ended_by = result.pop("interrupted"), result.pop("ended_by")
     if is_json():
         output.show_json(result)
     else:
         print_result(result)
     if stopped:
         exit_interrupted("interrupted; what is counted above is kept")
+    if ended_by:
+        give_up(ended_by[0])
     failed = result["errors"] and result["errors"] == result["feeds_checked"]
     sys.exit(1 if failed or result["faults"] else 0)
 
@@ -98,12 +107,15 @@ async def poll_once(
             owner_name(), (report.refreshed, count), (report.crashed,), (report.store_failed,)
         )
         stopping = stop_on_signals(watch)
-        await run_once(services, watch, only=chosen)
+        problems = [await _problem_of(run_once(services, watch, only=chosen))]
     if chosen is None:
-        await run_due_jobs(services, watch, listeners=(report.job_ran,))
-    for tap in await file_sinks(services) if taps else ():
-        await deliver_pending(services.store, tap)
-    await deliver_once(services, watch, listeners=(report.delivered,))
+        jobs = run_due_jobs(services, watch, listeners=(report.job_ran,))
+        problems.append(await _problem_of(jobs))
+    sinks = await file_sinks(services) if taps else ()
+    problems += [await _problem_of(deliver_pending(services.store, sink)) for sink in sinks]
+    told = deliver_once(services, watch, listeners=(report.delivered,))
+    problems.append(await _problem_of(told))
+    ended_by = [one for one in problems if one is not None]
     return {
         "feeds_checked": counts["checked"],
         "feeds_nochange": counts["nochange"],
@@ -111,13 +123,23 @@ async def poll_once(
         "updated": counts["updated"],
         "unchanged": counts["unchanged"],
         "normalized_modified_count": counts["modified"],
-        "errors": counts["errors"] + watch.crashes,
+        "errors": counts["errors"] + watch.crashes + len(ended_by),
         "faults": watch.crashes,
         "failures": failures,
         "next_due_at": format_instant(await services.store.next_due_at()),
         "persisted": True,
         "interrupted": stopping.by is not None,
+        "ended_by": ended_by,
     }
+
+
+async def _problem_of(part: Awaitable[object]) -> FeedmillError | None:
+    """The error that ended a part of the round early; what the others did is counted all the same."""
+    try:
+        await part
+    except FeedmillError as problem:
+        return problem
+    return None
 
 
 async def _degraded(
@@ -164,7 +186,7 @@ def _count(counts: Counter[str], failures: list[dict[str, Any]], result: Refresh
 
 def print_result(result: dict[str, Any]) -> None:
     """Print what one round of polls brought."""
-    if not result["feeds_checked"] and not result["faults"]:
+    if not result["feeds_checked"] and not result["errors"]:
         due = result["next_due_at"]
         click.echo(f"nothing is due before {due}; --force polls now" if due else "no feeds to poll")
         return
@@ -174,11 +196,7 @@ def print_result(result: dict[str, Any]) -> None:
         f"{result['unchanged']} unchanged, {output.format_count(result['errors'], 'error')}"
     )
     if result["faults"]:
-        click.echo(
-            f"{output.format_count(result['faults'], 'feed')} failed for a reason of feedmill's own; see the log,"
-            " and check the store with `feedmill verify`",
-            err=True,
-        )
+        click.echo(describe_crashes(result["faults"]), err=True)
     for one in result["failures"]:
         words = output.shorten(f"{mask_address(one['url'])} {one['detail']}", 200)
         again = output.format_duration(timedelta(seconds=one["wait_sec"]))

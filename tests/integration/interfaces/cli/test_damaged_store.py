@@ -1,0 +1,126 @@
+"""A damaged SQLite file: each bad row costs its feed alone, is counted, and ends no run with a traceback."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import Mill, paper
+
+from feedmill_demo.server.script import document
+from feedmill_demo.server.server import Publisher
+
+DAMAGES = {
+    "JSON cut off": "UPDATE feeds SET tags = '[\"a' WHERE {}",
+    "JSON of another shape": "UPDATE feeds SET hints = '[1, 2, 3]' WHERE {}",
+    "text that is not UTF-8": "UPDATE feeds SET title = CAST(x'ff41' AS TEXT) WHERE {}",
+    "instant beyond the year 9999": "UPDATE feeds SET last_fetch_at = 9000000000000000000 WHERE {}",
+    "instant before the year 1": "UPDATE feeds SET created_at = -9000000000000000000 WHERE {}",
+    "endless interval": "UPDATE feeds SET interval_sec = 1e300, arrivals = '{{' WHERE {}",
+}
+
+
+def two_feeds(mill: Mill, publisher: Publisher) -> None:
+    for path in ("/good", "/damaged"):
+        publisher.script(path, document(paper("a")), document(paper("z")))
+        mill.ok("add", "--as-is", publisher.url(path))
+    mill.ok("sync", "--no-taps")
+
+
+def damage(mill: Mill, statement: str, where: str = "url LIKE '%/damaged'") -> None:
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        assert store.execute(statement.format(where)).rowcount == 1
+
+
+@pytest.mark.parametrize("statement", DAMAGES.values(), ids=DAMAGES)
+def test_sync_counts_a_feed_whose_row_cannot_be_read_and_polls_the_others(
+    mill: Mill, publisher: Publisher, statement: str
+) -> None:
+    two_feeds(mill, publisher)
+    damage(mill, statement)
+
+    spoken = mill("sync", "--force")
+    again = mill("sync", "--force", "--json")
+
+    assert spoken.status == 1, spoken.err
+    assert "1 feed checked" in spoken.text
+    assert "1 updated" in spoken.text
+    assert "1 error" in spoken.text
+    assert "1 feed failed for a reason of feedmill's own" in spoken.err
+    assert "damaged-row" in spoken.err
+    assert "Traceback" not in spoken.err
+    assert (again.status, again.json["faults"], again.json["feeds_checked"]) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("role", ["run", "worker"])
+def test_role_counts_damaged_feeds_at_its_end_and_exits_with_1(
+    mill: Mill, publisher: Publisher, role: str
+) -> None:
+    two_feeds(mill, publisher)
+    damage(mill, DAMAGES["JSON cut off"])
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        store.execute("UPDATE feed_sched SET next_run_at = 0")
+        store.execute("UPDATE lanes SET claim_at = 0, next_ok_at = NULL")
+
+    ended = mill(role, "--for", "2")
+
+    assert ended.status == 1, ended.err
+    assert "1 feed failed for a reason of feedmill's own" in ended.err
+    assert "feeds: the row with id" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_damaged_pages_cost_the_feeds_on_them_and_no_others(
+    mill: Mill, publisher: Publisher
+) -> None:
+    urls = []
+    for number in range(12):
+        publisher.script(f"/feed-{number}", document(paper("a")), document(paper("z")))
+        urls.append(publisher.url(f"/feed-{number}"))
+    mill.ok("import", "--as-is", "-", stdin="\n".join(urls).encode())
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        store.execute(
+            "UPDATE feeds SET title = printf('%.*c', 1500, 'x')"
+        )  # two or three on a page
+        store.execute("UPDATE feed_sched SET next_run_at = 0")
+    overwrite_page(mill.home / "feedmill.db", b"xxxxxx")
+
+    said = mill("sync", "--json")
+
+    assert said.status == 1, said.err
+    assert said.json["faults"] + said.json["feeds_checked"] == 12
+    assert 1 <= said.json["faults"] <= 3
+    assert said.json["errors"] >= said.json["faults"]
+    assert "Traceback" not in said.err
+
+
+def overwrite_page(path: Path, text: bytes) -> None:
+    """Overwrite the head of the first leaf page of a table in whose rows the text stands."""
+    data = bytearray(path.read_bytes())
+    size = int.from_bytes(data[16:18], "big")
+    page = next(
+        at
+        for at in range(size, len(data), size)
+        if data[at] == 0x0D and text in data[at : at + size]
+    )
+    data[page : page + 8] = b"\xff" * 8
+    path.write_bytes(data)
+
+
+def test_event_that_cannot_be_read_keeps_its_place_in_the_log(
+    mill: Mill, publisher: Publisher
+) -> None:
+    two_feeds(mill, publisher)
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        store.execute("UPDATE outbox SET data = '{'")
+        store.execute("UPDATE outbox SET type = CAST(x'ff' AS TEXT) WHERE seq = 2")
+
+    told = mill("sync")
+
+    (path,) = (mill.home / "out" / "events").glob("*.ndjson")
+    events = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert events[0]["data"]["damaged"].startswith("data holds no valid value")
+    assert "an event cannot be read" in told.err
+    assert "Traceback" not in told.err
