@@ -4,6 +4,7 @@ ETag and Last-Modified are learnt from a response, renewed by a 304 and sent bac
 """
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from feedmill.fetch.headers import header_list, header_value, header_values, is_sendable
@@ -39,6 +40,8 @@ def freshness_sec(headers: Headers, received_at: datetime) -> float | None:
 def cache_directives(headers: Headers) -> tuple[tuple[str, str], ...]:
     """Every directive of Cache-Control in order, lower case, with its argument or ''."""
     text = header_list(headers, "cache-control")[:_MAX_DIRECTIVES_CHARS]
+    if not text:
+        return ()
     return tuple(
         (match[1].lower(), match[2] if match[2] is not None else match[3] or "")
         for match in _DIRECTIVE.finditer(text)
@@ -69,9 +72,11 @@ def renew_validators(
     A strong tag that is not the stored one vouches for a representation that we do not have
     (RFC 9111 4.3.4), so the next request has to be unconditional.
     """
-    etag = _usable(header_value(headers, "etag"))
-    if etag is not None and stored.etag is not None and _contradicts(etag, stored.etag):
-        return None
+    etag = header_value(headers, "etag")
+    if etag != stored.etag:
+        etag = _usable(etag)
+        if etag is not None and stored.etag is not None and _contradicts(etag, stored.etag):
+            return None
     names = _vary_names(headers)
     return Validators(
         etag=etag or stored.etag,
@@ -90,17 +95,15 @@ def are_valid_for(validators: Validators, request_headers: Headers) -> bool:
     """
     if validators.vary_any:
         return False
-    names = tuple(name for name, _ in validators.vary)
-    return _sent_values(names, request_headers) == validators.vary
+    names = [name for name, _ in validators.vary]
+    return not names or _sent_values(names, request_headers) == validators.vary
 
 
 def conditional_fields(validators: Validators) -> Headers:
     """If-None-Match and If-Modified-Since, both when both exist (RFC 9111 4.3.1)."""
-    pairs = (
-        ("If-None-Match", _usable(validators.etag)),
-        ("If-Modified-Since", _usable(validators.last_modified)),
-    )
-    return tuple((name, value) for name, value in pairs if value is not None)
+    etag, last_modified = _usable(validators.etag), _usable(validators.last_modified)
+    match = () if etag is None else (("If-None-Match", etag),)
+    return match if last_modified is None else (*match, ("If-Modified-Since", last_modified))
 
 
 def _max_age(values: list[str]) -> float:
@@ -136,7 +139,7 @@ def _usable(value: str | None) -> str | None:
 
 
 def _contradicts(etag: str, stored: str) -> bool:
-    if etag == stored or etag.startswith("W/"):
+    if etag.startswith("W/"):
         return False
     return _opaque(etag) != _opaque(stored)
 
@@ -155,7 +158,7 @@ def _vary_names(headers: Headers) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _sent_values(names: tuple[str, ...], request_headers: Headers) -> Headers:
+def _sent_values(names: Sequence[str], request_headers: Headers) -> Headers:
     return tuple(
-        (name, header_list(request_headers, name)) for name in names if name not in _NOT_COMPARED
+        [(name, header_list(request_headers, name)) for name in names if name not in _NOT_COMPARED]
     )

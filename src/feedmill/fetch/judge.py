@@ -27,6 +27,7 @@ from feedmill.model.fetch import (
 
 _KNOWN_CODINGS = frozenset({"identity", "gzip", "x-gzip", "deflate", "br", "zstd"})
 _MAX_CODINGS = 2
+_CONDITIONS = frozenset({"if-none-match", "if-modified-since"})
 
 _REASONS: dict[int, FailureReason] = {
     204: "no-content",
@@ -186,7 +187,7 @@ def _sent(response: RawResponse, plan: FetchPlan) -> Headers:
 
 
 def _is_conditional(sent: Headers) -> bool:
-    return any(name.lower() in ("if-none-match", "if-modified-since") for name, _ in sent)
+    return not _CONDITIONS.isdisjoint([name.lower() for name, _ in sent])
 
 
 def _failed(

@@ -70,14 +70,13 @@ def plan_fetch(
         authorization = _basic(*credentials)
     fields = _fields(config, accept, (*authorization, *extra_headers))
     usable = None if forced else _usable_validators(validators, fields)
-    plan = FetchPlan(
+    return FetchPlan(
         url=bare_url,
-        headers=fields,
+        headers=fields + _conditions_for(usable, bare_url),
         conditional=usable is not None,
         limits=limits_of(config, config.content_types if accept == ACCEPT_FEED else ()),
         validators=usable,
     )
-    return plan if usable is None else _with_conditions(plan, usable)
 
 
 def plan_feed_fetch(
@@ -201,17 +200,6 @@ def _usable_validators(validators: Validators | None, fields: Headers) -> Valida
     if validators is None or not are_valid_for(validators, fields):
         return None
     return validators if conditional_fields(validators) else None
-
-
-def _with_conditions(plan: FetchPlan, validators: Validators) -> FetchPlan:
-    headers = plan.headers + _conditions_for(validators, plan.url)
-    return FetchPlan(
-        url=plan.url,
-        headers=headers,
-        conditional=True,
-        limits=plan.limits,
-        validators=validators,
-    )
 
 
 def _conditions_for(validators: Validators | None, url: str) -> Headers:

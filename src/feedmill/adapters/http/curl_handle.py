@@ -279,7 +279,9 @@ def _lines(headers: Headers, *, posts: bool = False) -> list[bytes]:
     if posts:  # libcurl would ask for a 100 first, and wait a second for servers that never say it
         lines.append(b"Expect:")
     # Without one libcurl adds its own; and a list must not be empty, or the last one stays.
-    return lines if any(name.lower() == "accept" for name, _ in headers) else [*lines, b"Accept:"]
+    if "accept" not in [name.lower() for name, _ in headers]:
+        lines.append(b"Accept:")
+    return lines
 
 
 @lru_cache(maxsize=1_024)

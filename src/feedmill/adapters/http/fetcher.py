@@ -81,9 +81,7 @@ class CurlFetcher:
         room: BodyRoom | None = None,
     ) -> RawResponse:
         """The last answer of the chain that begins at the plan's URL, or why there is none."""
-        way = self._way(plan, verify_tls=verify_tls, proxy=proxy)
-        if room is not None:
-            way = msgspec.structs.replace(way, room=room)
+        way = self._way(plan, verify_tls=verify_tls, proxy=proxy, room=room)
         return await self._follow(plan, way)
 
     async def download(
@@ -100,7 +98,14 @@ class CurlFetcher:
         streamed = msgspec.structs.replace(way, sink=sink, bytes_per_sec=bytes_per_sec)
         return await self._follow(plan, streamed)
 
-    def _way(self, plan: FetchPlan, *, verify_tls: bool, proxy: str | None) -> _FetchContext:
+    def _way(
+        self,
+        plan: FetchPlan,
+        *,
+        verify_tls: bool,
+        proxy: str | None,
+        room: BodyRoom | None = None,
+    ) -> _FetchContext:
         self._check_open()
         return _FetchContext(
             limits=plan.limits,
@@ -108,6 +113,7 @@ class CurlFetcher:
             verify_tls=verify_tls,
             proxy=None if proxy is None else read_proxy(proxy),
             send_before=plan.send_before,
+            room=room,
         )
 
     async def _follow(self, plan: FetchPlan, way: _FetchContext) -> RawResponse:
@@ -190,8 +196,7 @@ class CurlFetcher:
         while True:
             answer, asked = await self._round(target, left, headers, way)
             left, sent = left - asked, sent + asked
-            out_of_time = self._left_sec(way) <= wait_sec
-            if answer.error != "connection-failed" or left <= 0 or out_of_time:
+            if answer.error != "connection-failed" or left <= 0 or self._left_sec(way) <= wait_sec:
                 break
             await self._clock.sleep(wait_sec)
             wait_sec *= 2
@@ -201,13 +206,14 @@ class CurlFetcher:
         self, target: Allowed, most: int, headers: Headers, way: _FetchContext
     ) -> tuple[BufferedResponse, int]:
         """One answer of the host's addresses, and how many were asked."""
+        if len(target.addresses) == 1:
+            request = self._request(target, target.addresses, headers, way)
+            return await self._wires.send(request, target.host, way.limits), 1
 
         async def send(address: str, may_send: MaySend | None = None) -> BufferedResponse:
             request = self._request(target, (address,), headers, way, may_send=may_send)
             return await self._wires.send(request, target.host, way.limits)
 
-        if len(target.addresses) == 1:
-            return await send(target.addresses[0]), 1
         addresses, asked = alternate_families(target.addresses), 0
         known = self._reached.get(target.host)
         if known in addresses:  # no race where the last poll had an answer

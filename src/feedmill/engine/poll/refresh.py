@@ -162,7 +162,7 @@ async def read_answer(
     schedule, arrived = await learn_pace(feed, answer, reading, services)
     conclude = partial(
         _conclude,
-        replace(feed, schedule=schedule),
+        feed if schedule is feed.schedule else replace(feed, schedule=schedule),
         answer,
         reading,
         fetch,

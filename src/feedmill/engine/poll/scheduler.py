@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Final
 
 from feedmill.engine.poll.lane_worker import LaneWorker
-from feedmill.engine.run.lane_lease import CLOCK_STEP, FORWARD_STEP, clock_ahead
+from feedmill.engine.run.lane_lease import CLOCK_STEP_SEC, FORWARD_STEP_SEC, clock_ahead_sec
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import STORE_AWAY, Backoff, is_transient
 from feedmill.engine.run.services import Services
@@ -93,7 +93,7 @@ class _Workers:
         self.retries = retries
         self.only = only
         self.feeds_per_claim = feeds_per_claim or services.config.run.feeds_per_claim
-        self.clock_ahead = clock_ahead(services.clock)
+        self.clock_ahead_sec = clock_ahead_sec(services.clock)
         self.dated_before_step: set[asyncio.Task[None]] = set()  # may yet commit by the old clock
         self.busy: set[asyncio.Task[None]] = set()
         self.lane_done: asyncio.Future[None] | None = None  # what `one_done` waits for
@@ -182,12 +182,12 @@ class _Workers:
             raise self.failure
 
     async def _notice_clock(self) -> None:
-        before, self.clock_ahead = self.clock_ahead, clock_ahead(self.services.clock)
-        if self.clock_ahead > before + FORWARD_STEP:
+        before, self.clock_ahead_sec = self.clock_ahead_sec, clock_ahead_sec(self.services.clock)
+        if self.clock_ahead_sec > before + FORWARD_STEP_SEC:
             # By the new time the gap of every host is over: keep it once more on the monotonic clock (H32).
             gap_sec = gap_ms(self.services.config.host) / 1000
             await self.lifecycle.sleep_unless_stopping(gap_sec)
-        is_set_back = self.clock_ahead < before - CLOCK_STEP
+        is_set_back = self.clock_ahead_sec < before - CLOCK_STEP_SEC
         if is_set_back or self.dated_before_step - self.busy:
             await self.follow_clock()
         self.dated_before_step &= self.busy

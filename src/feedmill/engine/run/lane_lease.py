@@ -8,7 +8,7 @@ it; a lease that is too short for the next request is renewed first.
 
 import asyncio
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec.structs import replace
@@ -31,16 +31,13 @@ from feedmill.schedule.host_pace import (
 _COMMIT_SEC: Final = 5.0  # of a lease beyond a request: for reading and committing
 # Timers of the event loop count in milliseconds and round: one may fire half of one too early.
 _TIMER_SEC: Final = 0.001
-CLOCK_STEP: Final = timedelta(
-    seconds=60
-)  # of a clock that was set back; less is drift, and no harm
-FORWARD_STEP: Final = timedelta(seconds=1)  # of one that was set forward: more would skip a gap
+CLOCK_STEP_SEC: Final = 60.0  # of a clock that was set back; less is drift, and no harm
+FORWARD_STEP_SEC: Final = 1.0  # of one that was set forward: more would skip a gap
 
 
-def clock_ahead(clock: Clock) -> timedelta:
+def clock_ahead_sec(clock: Clock) -> float:
     """How far the wall clock is ahead of the monotonic one; it changes only when it is set."""
-    wall = clock.now() - datetime(1970, 1, 1, tzinfo=UTC)
-    return wall - timedelta(seconds=clock.monotonic())
+    return clock.now().timestamp() - clock.monotonic()
 
 
 class LaneLease:
@@ -55,7 +52,7 @@ class LaneLease:
         self.deadline = claimed_at + services.config.run.lease_sec
         self.backoff = Backoff("write", lifecycle)
         self.is_released = False
-        self._clock_ahead = clock_ahead(services.clock)
+        self._clock_ahead_sec = clock_ahead_sec(services.clock)
         self._keeping: asyncio.Task[None] | None = None
 
     async def may_send(self, *, left: Collection[str] = ()) -> bool:
@@ -176,10 +173,10 @@ class LaneLease:
 
     def _follow_clock(self) -> None:
         """Keep gaps and pauses as long as they were when the wall clock was set (H32)."""
-        ahead = clock_ahead(self._services.clock)
-        step, self._clock_ahead = ahead - self._clock_ahead, ahead
-        if not -CLOCK_STEP <= step <= FORWARD_STEP:
-            self.pace = shift_pace(self.pace, step)
+        ahead = clock_ahead_sec(self._services.clock)
+        step_sec, self._clock_ahead_sec = ahead - self._clock_ahead_sec, ahead
+        if not -CLOCK_STEP_SEC <= step_sec <= FORWARD_STEP_SEC:
+            self.pace = shift_pace(self.pace, timedelta(seconds=step_sec))
 
     def _max_gap_wait(self) -> float:
         return min(10.0, self._services.config.run.lease_sec / 4)

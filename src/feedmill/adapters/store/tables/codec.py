@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, Final, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 from uuid import UUID, uuid5
@@ -64,7 +65,7 @@ def micros_or_none(at: datetime | None) -> int | None:
 def instant(value: int) -> datetime:
     """The instant that the database keeps."""
     try:
-        return _EPOCH + timedelta(microseconds=value)
+        return _EPOCH + value * _MICROSECOND
     except OverflowError:
         message = f"{value} is no instant between the years 1 and 9999"
         raise msgspec.DecodeError(message) from None
@@ -305,6 +306,9 @@ _NOTED: Final = (
     "last_detail", "new_entries_last_fetch",
 )  # fmt: skip
 NOTED_COLUMNS: Final = (*_NOTED, "interval_sec")
+_not_noted: Final = attrgetter(
+    *(set(Feed.__struct_fields__) - {*_NOTED, "next_poll_at", "schedule"})
+)
 FEED_COLUMNS: Final = ", ".join(
     "s.next_run_at" if name == "next_poll_at" else f"f.{name}"
     for name in (*_FEED.columns, *STATE_COLUMNS[len(_STATE) :])
@@ -340,9 +344,10 @@ def noted_row(feed: Feed) -> Row:
 
 def is_noted_only(before: Feed, after: Feed) -> bool:
     """True when nothing but NOTED_COLUMNS and the next poll changed."""
-    noted = {name: getattr(before, name) for name in (*_NOTED, "next_poll_at")}
-    schedule = replace(after.schedule, interval_sec=before.schedule.interval_sec)
-    return replace(after, schedule=schedule, **noted) == before
+    if _not_noted(before) != _not_noted(after):
+        return False
+    was, now = before.schedule, after.schedule
+    return was is now or was == replace(now, interval_sec=was.interval_sec)
 
 
 def feed_of(row: Row) -> Feed:
