@@ -18,7 +18,8 @@ from feedmill.adapters.blobs.segment_source import SegmentSource
 from feedmill.model.feed import BlobRef
 
 MAX_CHAIN: Final = 20  # bodies from one that stands alone to the last that leans on it
-_KEPT_BYTES: Final = 32 * 1024 * 1024
+# Versions of a feed follow one another: the last one is what matters.
+_KEPT_BYTES: Final = 4 * 1024 * 1024
 
 
 class BodyReader:

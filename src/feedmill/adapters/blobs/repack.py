@@ -36,7 +36,7 @@ Bodies = Sequence[tuple[BlobRef, str | None]]
 
 MIN_LIVE: Final = 0.5
 
-_BUFFER_BYTES: Final = 4 * 1024 * 1024
+_BUFFER_BYTES: Final = 256 * 1024
 
 
 def sweep(
