@@ -26,7 +26,6 @@ from feedmill.adapters.store.tables.contents import fulltexts as fulltext_table
 from feedmill.adapters.store.tables.contents import held_entries as held_table
 from feedmill.adapters.store.tables.contents import media as media_table
 from feedmill.adapters.store.tables.contents import tombstones as tombstone_table
-from feedmill.adapters.store.tables.contents.entry_text_cache import EntryTextCache
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.running import blobs as blob_table
 from feedmill.adapters.store.tables.running import clock_steps, consistency
@@ -49,7 +48,6 @@ from feedmill.adapters.store.tables.subscriptions import moves as move_table
 from feedmill.adapters.store.tables.subscriptions import push as push_table
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim, HostPace, Lane
-from feedmill.model.page import EntryFilter, Page
 from feedmill.model.running.storage import PurgeCuts, StoreIdentity
 from feedmill.model.running.webhook import Settlement
 from feedmill.model.running.worker import Worker
@@ -108,7 +106,6 @@ class SqlStore(ABC):
     _store_id: str | None = None
     clock_leeway = timedelta(0)  # how far other clocks may be ahead before that is a step
     log_position: LogPosition | None = None  # where to write what was told
-    _encoder = entry_table.ENCODER
 
     feed = read(feed_table.feed)
     feeds = read(feed_table.feeds)
@@ -137,6 +134,7 @@ class SqlStore(ABC):
     save_imported = write(import_table.save_imported)
 
     entries = read(entry_table.entries)
+    entry_texts = read(entry_table.entry_texts)
     index_entries = write(search_table.index_entries)
     count_unindexed = read(search_table.count_unindexed)
     rebuild_search_index = write(search_table.rebuild_search_index)
@@ -394,17 +392,6 @@ class SqlStore(ABC):
     def version(self) -> int | None:
         """A number that changes with every commit; None when the database does not tell it for nothing."""
         return None
-
-    async def entry_texts(
-        self, where: EntryFilter, *, after: str | None = None, limit: int = 100
-    ) -> Page[bytes]:
-        """Entries as JSON; those that were shown before are kept so."""
-        query = partial(entry_table.entry_texts, self._encoder, self._kept_texts, where)
-        return await self._read(lambda: query(after=after, limit=limit))
-
-    @cached_property
-    def _kept_texts(self) -> EntryTextCache:
-        return EntryTextCache()
 
     @cached_property
     def _kept_answers(self) -> dict[tuple[object, ...], Any]:

@@ -15,7 +15,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from feedmill.adapters.files import make_private_file
 from feedmill.adapters.store.migrate import check_migrated, migrate
-from feedmill.adapters.store.sql_store import SqlStore, look
+from feedmill.adapters.store.sql_store import SqlStore, look, read
 from feedmill.adapters.store.sqlite import (
     claims,
     event_log,
@@ -38,7 +38,7 @@ from feedmill.adapters.store.sqlite.wal_sync import WalSync
 from feedmill.adapters.store.sqlite.writer import BUSY_TIMEOUT_SEC, Writer
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import micros
-from feedmill.adapters.store.tables.contents.entries import SQLITE_ENCODER
+from feedmill.adapters.store.tables.contents.entries import entry_texts_of_sqlite
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.running.consistency import sqlite_problems
 from feedmill.adapters.store.totals_writer import TotalsWriter
@@ -70,7 +70,7 @@ def on_reader(
 class SqliteStore(SqlStore):
     """Implements `engine.ports.store.Store`; made by `open`, ended by `close`."""
 
-    _encoder = SQLITE_ENCODER
+    entry_texts = read(entry_texts_of_sqlite)
     problems = look(sqlite_problems)
     known = on_reader(identities.known)
     current_document = on_reader(identities.current_document)

@@ -6,8 +6,8 @@ are opaque to callers (`paging`).
 # Tested in tests/contracts/store/
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final
 
 from msgspec import json
 
@@ -22,7 +22,6 @@ from feedmill.adapters.store.tables.contents.entry_codec import (
     stored_of,
 )
 from feedmill.adapters.store.tables.contents.entry_search import conditions as search_conditions
-from feedmill.adapters.store.tables.contents.entry_text_cache import VERSION_COLUMNS, EntryTextCache
 from feedmill.adapters.store.tables.paging import (
     ARTICLES,
     ENTRY_ORDERS,
@@ -64,13 +63,6 @@ _PROPOSED: Final = 1_000  # titles that are looked at together
 SEARCH_SEC: Final = 10.0
 
 
-class TextEncoder(NamedTuple):
-    """How rows become JSON."""
-
-    columns: str
-    encode: Callable[[Row], bytes]
-
-
 def entries(
     where: EntryFilter, *, after: str | None = None, before: str | None = None, limit: int = 100
 ) -> Query[Page[StoredEntry]]:
@@ -92,44 +84,31 @@ def entries(
 
 
 def entry_texts(
-    encoder: TextEncoder,
-    cache: EntryTextCache,
-    where: EntryFilter,
-    *,
-    after: str | None = None,
-    limit: int = 100,
+    where: EntryFilter, *, after: str | None = None, limit: int = 100
 ) -> Query[Page[bytes]]:
     """The same entries as JSON."""
+    page = yield from entries(where, after=after, limit=limit)
+    return Page(items=tuple(map(json.encode, page.items)), next=page.next)
+
+
+def entry_texts_of_sqlite(
+    where: EntryFilter, *, after: str | None = None, limit: int = 100
+) -> Query[Page[bytes]]:
+    """The same, written by SQLite: no value is made of a row only to be encoded again."""
     if where.order == "relevance":
-        page = yield from _most_relevant(where, after, limit)
-        return Page(items=tuple(map(json.encode, page.items)), next=page.next)
+        return (yield from entry_texts(where, after=after, limit=limit))
     keys, _ = ENTRY_ORDERS[where.order]
-    select = f"SELECT {', '.join(VERSION_COLUMNS)} {FROM_ENTRIES}"
-    found = yield from _entry_rows(select, where, after, limit)
-    places = [VERSION_COLUMNS.index(key) for key in keys]
-    versions = page_of(
-        found, limit, lambda one: one, lambda one: ".".join(str(one[place]) for place in places)
-    )
-    texts = yield from _texts(versions.items, encoder, cache)
-    return Page(items=texts, next=versions.next)
-
-
-def _texts(
-    versions: Sequence[Row], encoder: TextEncoder, cache: EntryTextCache
-) -> Query[tuple[bytes, ...]]:
-    """Their JSON; an entry that was deleted meanwhile is left out."""
-    known = cache.get(versions)
-    missing = [one[0] for one in versions if one[0] not in known]
-    if missing:
-        found = yield from rows(
-            f"SELECT {', '.join(VERSION_COLUMNS)}, {encoder.columns} {FROM_ENTRIES} WHERE e.entry_id @in($1)",
-            missing,
-        )
-        width = len(VERSION_COLUMNS)
-        read = [(one[:width], encoder.encode(one[width:])) for one in found]
-        cache.put(read)
-        known.update((version[0], text) for version, text in read)
-    return tuple([known[one[0]] for one in versions if one[0] in known])
+    place = " || '.' || ".join(keys)
+    form = f"SELECT group_concat({place}, ' '), {_LINES} FROM ({{}}) n {_OF_NUMBERS}"
+    select, texts = "SELECT e.entry_id FROM entries e", list[bytes]()
+    while True:
+        wanted = min(limit - len(texts), _LINES_AT_ONCE)
+        ((places, lines),) = yield from _entry_rows(select, where, after, wanted, form=form)
+        found = lines.split(b"\n") if lines else []
+        after = places.split()[wanted - 1] if len(found) > wanted else None
+        texts += found[:wanted]
+        if after is None or len(texts) == limit:
+            return Page(items=tuple(texts), next=after)
 
 
 def entry(entry_uid: str) -> Query[StoredEntry | None]:
@@ -193,18 +172,22 @@ def _most_relevant(where: EntryFilter, after: str | None, limit: int) -> Query[P
 
 
 def _entry_rows(
-    select: str, where: EntryFilter, after: str | None, limit: int, before: str | None = None
+    select: str,
+    where: EntryFilter,
+    after: str | None,
+    limit: int,
+    before: str | None = None,
+    form: str = "{}",
 ) -> Query[list[Row]]:
-    """Rows on one side of a cursor, and one more than asked for."""
+    """Rows on one side of a cursor, and one more than asked for; `form` is the statement around theirs."""
     keys, _ = ENTRY_ORDERS[where.order]
     forwards = where.ascending != (before is not None)
     start = position(after if before is None else before, len(keys))
     if not where.text:
-        return (yield from _beyond(select, where, start, limit + 1, forwards, ()))
+        return (yield from _beyond(select, where, start, limit + 1, forwards, (), form))
     ids = yield from _titled(where, start, limit + 1, forwards)
-    return (
-        yield from rows(f"{select} WHERE e.entry_id @in($1) ORDER BY {_order(keys, forwards)}", ids)
-    )
+    listed = f"{select} WHERE e.entry_id @in($1) ORDER BY {_order(keys, forwards)}"
+    return (yield from rows(form.format(listed), ids))
 
 
 def _titled(
@@ -237,6 +220,7 @@ def _beyond(
     wanted: int,
     forwards: bool,  # a direction, passed on
     conditions: Sequence[tuple[str, Any]],
+    form: str = "{}",
 ) -> Query[list[Row]]:
     keys, _ = ENTRY_ORDERS[where.order]
     is_common = yield from _is_common_tag(where.tag)
@@ -256,10 +240,13 @@ def _beyond(
     start = start or ((-NEVER if forwards else NEVER),) * len(keys)
     places = ", ".join(f"${len(parameters) + at}" for at in range(1, len(keys) + 1))
     clauses.append(f"({', '.join(keys)}) {'>' if forwards else '<'} ({places})")
+    listed = (
+        f"{select} WHERE {' AND '.join(clauses)} ORDER BY {_order(keys, forwards)}"
+        f" LIMIT ${len(parameters) + len(keys) + 1}"
+    )
     return (
         yield from rows(
-            f"{select} WHERE {' AND '.join(clauses)} ORDER BY {_order(keys, forwards)}"
-            f" LIMIT ${len(parameters) + len(keys) + 1}",
+            form.format(listed),
             *parameters,
             *start,
             wanted,
@@ -338,15 +325,20 @@ def _moment(column: str) -> str:
     )
 
 
+def _masked(column: str) -> str:
+    """An address without its tokens. Python is called, and its lock waited for, only where there may be one."""
+    return f"iif(instr({column}, '='), mask_address({column}), {column})"
+
+
 _REF: Final = "json_object('fetch_id', {0}.fetch_id, 'offset', {0}.slice_offset, 'length', {0}.slice_length, 'note', NULL)"
 # A stored entry as JSON, field by field in the order of StoredEntry. The lists are kept as JSON and
-# `json` says so; the cast hands the bytes over as they are.
+# `json` says so.
 _JSON: Final = (
-    "CAST(json_object("
+    "json_object("
     "'entry_uid', e.entry_uid, 'feed_id', f.id,"
     f" 'first_seen', {_moment('e.first_seen')}, 'last_seen', {_moment(f'({LAST_SEEN})')},"
     f" 'seen_count', {SEEN_COUNT}, 'content_hash', e.content_hash,"
-    " 'dedupe_key', mask_address(e.dedupe_key), 'match_confidence', e.match_confidence, 'guid', e.guid,"
+    f" 'dedupe_key', {_masked('e.dedupe_key')}, 'match_confidence', e.match_confidence, 'guid', e.guid,"
     " 'link', e.link, 'canonical_link', e.canonical_link, 'title', e.title,"
     " 'summary', e.summary, 'content', e.content,"
     " 'authors', coalesce(json(e.authors), json_array()),"
@@ -362,11 +354,16 @@ _JSON: Final = (
     " FROM (SELECT e.fetch_id, e.slice_offset, e.slice_length WHERE e.fetch_id IS NOT NULL UNION ALL SELECT * FROM"
     " (SELECT v.fetch_id, v.slice_offset, v.slice_length FROM entry_revisions v WHERE v.entry_id = e.entry_id"
     " AND v.fetch_id IS NOT NULL ORDER BY v.number DESC LIMIT 19)) w) END,"
-    " 'backfill', json(iif(e.backfill, 'true', 'false')), 'feed_url', mask_address(f.url),"
+    f" 'backfill', json(iif(e.backfill, 'true', 'false')), 'feed_url', {_masked('f.url')},"
     " 'feed_title', f.title, 'article_id', coalesce(r.article_hash, e.article_hash, e.entry_uid),"
     " 'duplicate_of', r.entry_uid, 'cluster_id', 'c' || e.cluster_no"
-    ") AS BLOB)"
+    ")"
 )
-ENCODER: Final = TextEncoder(STORED_COLUMNS, lambda one: json.encode(stored_of(one)))
-# JSON that SQLite writes by itself: no value is made of a row only to be encoded again.
-SQLITE_ENCODER: Final = TextEncoder(_JSON, lambda one: one[0])
+# A page is one row: for each row Python gives its lock up and takes it again, and may have to wait for it. The cast
+# hands the bytes over as they are. SQLite keeps the order of a CROSS JOIN, so that it sorts numbers and no texts.
+_LINES: Final = f"CAST(group_concat({_JSON}, char(10)) AS BLOB)"
+_OF_NUMBERS: Final = (
+    "CROSS JOIN entries e ON e.entry_id = n.entry_id CROSS JOIN feeds f ON f.feed_no = e.feed_no"
+    " LEFT JOIN entries r ON r.entry_id = e.same_as"
+)
+_LINES_AT_ONCE: Final = 100  # what SQLite allows in a row, whatever the entries hold
