@@ -33,13 +33,17 @@ settings.register_profile("explore", _PATIENT, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 _FOLDER: Final = Path(__file__).parent
-# These kill and restart processes and wait for them: they begin first, so that in the end no
-# test process is left alone with one of them.
+# These start, kill and restart processes and wait for them, or for answers: they begin first, so that in the end
+# no test process is left alone with one of them.
 _LONG: Final = (
     "integration/crash",
     "integration/chaos",
     "integration/roles",
     "integration/hostile",
+    "integration/docs",
+    "integration/engine/subscribe/test_pasted_inputs",
+    "integration/interfaces/rest/test_openapi",
+    "integration/support/test_servers",
 )
 
 
