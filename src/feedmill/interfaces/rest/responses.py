@@ -27,8 +27,9 @@ NDJSON: Final = "application/x-ndjson"
 # Whatever is served may be kept by the one who asked, and has to be asked for again.
 REVALIDATE: Final = "private, no-cache"
 _KEPT: Final = "kept pages"  # in the caches of a server
-KEPT_PAGES: Final = 32
-KEPT_BYTES: Final = 1 << 19  # of one of them
+KEPT_PAGE_BYTES: Final = 1 << 19
+KEPT_BYTES: Final = 8 << 20  # of all of them
+_KEPT_BESIDE: Final = 700  # what objects and tables take beside the octets of a page
 
 
 class ListPage(Protocol):
@@ -201,24 +202,38 @@ class KeptPage(NamedTuple):
 
 
 class KeptPages:
-    """A few pages that are not too long, each valid until the next commit."""
+    """Pages of one version of the store that are not too long: with the next commit they go."""
 
     def __init__(self) -> None:
         self._by_url: dict[tuple[str, bytes], KeptPage] = {}
+        self._version: int | None = None
+        self._bytes = 0
 
     def get(self, url: tuple[str, bytes], version: int | None) -> KeptPage | None:
         """The page of a URL, unless something was committed since, or nobody knows."""
-        page = self._by_url.get(url)
-        return None if version is None or page is None or page.version != version else page
+        return None if version is None or version != self._version else self._by_url.get(url)
 
     def put(self, url: tuple[str, bytes], page: KeptPage) -> None:
         """Keep the page; the one that was kept first makes room."""
-        self._by_url.pop(url, None)
-        if page.version is None or len(page.body) > KEPT_BYTES:
+        if page.version != self._version:
+            self._by_url.clear()
+            self._version, self._bytes = page.version, 0
+        self._drop(url)
+        if page.version is None or len(page.body) > KEPT_PAGE_BYTES:
             return
-        if len(self._by_url) >= KEPT_PAGES:
-            del self._by_url[next(iter(self._by_url))]
         self._by_url[url] = page
+        self._bytes += _size(url, page)
+        while self._bytes > KEPT_BYTES:
+            self._drop(next(iter(self._by_url)))
+
+    def _drop(self, url: tuple[str, bytes]) -> None:
+        page = self._by_url.pop(url, None)
+        if page is not None:
+            self._bytes -= _size(url, page)
+
+
+def _size(url: tuple[str, bytes], page: KeptPage) -> int:
+    return len(url[0]) + len(url[1]) + len(page.body) + _KEPT_BESIDE
 
 
 async def _kept_page(
