@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec import to_builtins
 
@@ -28,6 +28,7 @@ from feedmill.app.services import (
 from feedmill.app.store_moves import missing_migrations
 from feedmill.config import Config
 from feedmill.engine.maintain import raw_owner
+from feedmill.engine.maintain.check_store import REPAIR, check_store
 from feedmill.engine.maintain.search_index import missing_from_index
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.store import Store
@@ -41,6 +42,8 @@ from feedmill.model.running.worker import WorkerRole
 from feedmill.observe import log
 from feedmill.observe.masking import mask_secrets
 
+_PROBLEMS_SHOWN: Final = 5
+
 
 async def run_doctor(config: Config) -> list[dict[str, Any]]:
     """The checks of `feedmill doctor`; an invalid configuration has been rejected before."""
@@ -49,6 +52,7 @@ async def run_doctor(config: Config) -> list[dict[str, Any]]:
     raw = [] if config.blobs.url is None else [await _examine_objects(config, config.blobs.url)]
     raw += [] if config.store.url is None else [await _examine_store(config, config.store.url)]
     if all(check["ok"] for check in raw):
+        raw += await _examine_rows(config)
         raw += await _examine_raw_owner(config)
         raw += await _examine_secrets(config)
         raw += await _examine_extensions(config)
@@ -136,6 +140,24 @@ async def _examine_objects(config: Config, url: str) -> dict[str, Any]:
     except FeedmillError as problem:
         return {"name": "raw store", "ok": False, "detail": f"{problem} {problem.hint}".strip()}
     return {"name": "raw store", "ok": True, "detail": f"{url} is reachable"}
+
+
+async def _examine_rows(config: Config) -> list[dict[str, Any]]:
+    """Whether the rows of the store can be read, but for those of large tables; no check before there is a store."""
+    if not _has_store(config):
+        return []
+    try:
+        use_keys_of_environment()
+        async with _opened_store(config) as store:
+            found = await check_store(store, quick=True)
+    except FeedmillError as problem:
+        return [{"name": "rows", "ok": False, "detail": f"{problem} {problem.hint}".strip()}]
+    detail = f"{found.rows:,} read; `feedmill verify` reads all of them, large tables too"
+    if found.problems:
+        shown, more = found.problems[:_PROBLEMS_SHOWN], len(found.problems) - _PROBLEMS_SHOWN
+        rest = (f"{more:,} more",) if more > 0 else ()
+        detail = f"{'; '.join((*shown, *rest))}. `feedmill verify` reads all rows; {REPAIR}"
+    return [{"name": "rows", "ok": not found.problems, "detail": detail}]
 
 
 async def _examine_raw_owner(config: Config) -> list[dict[str, Any]]:

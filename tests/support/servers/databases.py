@@ -16,6 +16,7 @@ from tests.support.servers.postgres import PostgresServer
 from feedmill.adapters.store.postgres.migrate import migrate
 from feedmill.adapters.store.postgres.pool import Database
 from feedmill.adapters.store.postgres.store import PostgresStore
+from feedmill.engine.maintain.check_store import check_store
 from feedmill.engine.ports.store import Store
 
 # Everything but the history of migrations goes, whatever refers to it; what they had put there is back.
@@ -55,8 +56,10 @@ def emptied_dsn(one_database: str) -> str:
 
 
 async def problems_of(store: Store, dsn: str | None) -> tuple[str, ...]:
-    """`store.problems()`, over the connection that its database keeps if it has one."""
-    return await (_kept[dsn].problems() if dsn in _kept else store.problems())
+    """What `check_store` finds, over the connection that its database keeps if it has one."""
+    if dsn in _kept:
+        return await _kept[dsn].problems()
+    return (await check_store(store)).problems
 
 
 def run_story(work: Coroutine[Any, Any, None], dsn: str | None) -> None:
@@ -81,7 +84,8 @@ class KeptStore:
 
     async def problems(self) -> tuple[str, ...]:
         """What is wrong with the database."""
-        return await asyncio.wrap_future(self._thread.start(self._store.problems()))
+        found = await asyncio.wrap_future(self._thread.start(check_store(self._store)))
+        return found.problems
 
     def close(self) -> None:
         """End the connection and the thread."""

@@ -7,13 +7,14 @@ for good reasons (claims, commits, identities, the event log, retention) is in t
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property, partial, wraps
 from secrets import token_hex
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from feedmill.adapters.failpoints import reach
+from feedmill.adapters.store.check_rows import tables_to_check
 from feedmill.adapters.store.log_position import LogPosition
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import lanes as lane_table
@@ -46,6 +47,7 @@ from feedmill.adapters.store.tables.subscriptions import merge_feeds as merge_ta
 from feedmill.adapters.store.tables.subscriptions import merged_feeds as merged_table
 from feedmill.adapters.store.tables.subscriptions import moves as move_table
 from feedmill.adapters.store.tables.subscriptions import push as push_table
+from feedmill.errors import DAMAGE, StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim, HostPace, Lane
 from feedmill.model.running.storage import PurgeCuts, StoreIdentity
@@ -80,6 +82,16 @@ look = _run_by("_look")  # several statements on one snapshot
 write = _run_by("_write")  # a transaction, which is committed when the query returns
 
 
+async def sentences_of(check: Awaitable[tuple[str, ...]]) -> tuple[str, ...]:
+    """What a check found; damage that ends the check is a sentence of its own."""
+    try:
+        return await check
+    except StoreError as problem:
+        if problem.reason not in DAMAGE:
+            raise
+        return (str(problem),)
+
+
 def kept(query: Callable[P, Query[T]]) -> Method[P, T]:
     """A read that belongs to every request: its answer is kept until something is committed."""
     ask = read(query)
@@ -107,6 +119,7 @@ class SqlStore(ABC):
     clock_leeway = timedelta(0)  # how far other clocks may be ahead before that is a step
     log_position: LogPosition | None = None  # where to write what was told
 
+    tables_to_check = staticmethod(tables_to_check)
     feed = read(feed_table.feed)
     feeds = read(feed_table.feeds)
     find_feed = read(feed_table.find_feed)

@@ -6,13 +6,14 @@ bytes go when no kept fetch refers to them.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 from feedmill.engine.documents.media import tidy_media
 from feedmill.engine.documents.raw_documents import decode_note
+from feedmill.engine.maintain.check_store import REPAIR, check_store, unless_damaged
 from feedmill.engine.maintain.raw_owner import (
     check_raw_owner,
     describe_owner,
@@ -268,18 +269,31 @@ async def _end_lease(store: LeaseStore, lifecycle: Lifecycle) -> None:
 
 
 async def verify_integrity(
-    store: CheckedStore, blobs: Blobs, *, before: datetime | None = None
+    store: CheckedStore,
+    blobs: Blobs,
+    *,
+    before: datetime | None = None,
+    on_rows: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Read every raw document and hash it; check the store; list what is wrong.
+    """Read every row of the store, then every raw document, and hash it; list what is wrong.
 
     Segments made `before` that no index knows are a problem; without it, none is old enough.
     """
+    checked = await check_store(store, on_rows=on_rows)
+    problems = [*checked.problems]
+    raw: dict[str, Any] = {"documents": 0, "orphans": 0, "unindexed_segments": [], "problems": []}
+    raw = await unless_damaged(_verify_raw(store, blobs, before), raw, problems)
+    repair = REPAIR if problems else None
+    return {"rows": checked.rows, **raw, "problems": problems + raw["problems"], "repair": repair}
+
+
+async def _verify_raw(store: RawIndex, blobs: Blobs, before: datetime | None) -> dict[str, Any]:
     refs = await store.blobs()
     found = await blobs.verify(refs)
     # A process that dies between keeping a body and committing its fetch leaves an orphan. It
     # is harmless and goes when its segment is rewritten, so it is counted and no problem.
     harm = [problem for problem in found if problem.fault != "orphan"]
-    problems = [*(await store.problems()), *_sentences(harm)]
+    problems = _sentences(harm)
     owner = await check_raw_owner(store, blobs)
     if not owner.is_ours:
         problems.append(describe_owner(owner))

@@ -3,10 +3,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from feedmill.model.event import NewEvent
-from feedmill.model.running.storage import PurgeCuts
+from feedmill.model.running.storage import CheckedRows, PurgeCuts
 from feedmill.model.running.token import Token, TokenSecret
 from feedmill.model.running.worker import Worker, WorkerView
 
@@ -24,7 +24,11 @@ class MaintenanceStore(Protocol):
     async def oldest_tombstones(self, feed_id: str, limit: int) -> list[int]: ...
     async def forget_tombstones(self, entry_ids: Sequence[int]) -> int: ...
     async def tell_quota(self, event: NewEvent) -> None: ...
-    async def problems(self) -> tuple[str, ...]: ...
+    async def problems(self, *, quick: bool = False) -> tuple[str, ...]: ...
+    def tables_to_check(self, *, large: bool = True) -> tuple[str, ...]: ...
+    async def check_rows(
+        self, name: str, after: tuple[Any, ...] | None = None
+    ) -> CheckedRows: ...  # of a table, after a key
     async def counts(self) -> dict[str, int]: ...
 
 

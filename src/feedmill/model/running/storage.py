@@ -2,7 +2,7 @@
 # Tested in tests/integration/adapters/store/transfer/test_compare.py
 
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from feedmill.model.base import Value
 
@@ -65,6 +65,14 @@ class RawNote(Value):
 
     sha256: str
     note: bytes
+
+
+class CheckedRows(Value):
+    """What is wrong with some rows of a table, one sentence each."""
+
+    rows: int = 0
+    problems: tuple[str, ...] = ()
+    last_key: tuple[Any, ...] | None = None  # of the last of them; None: the table ends with them
 
 
 class PurgeCuts(Value):

@@ -95,6 +95,48 @@ def test_damaged_pages_cost_the_feeds_on_them_and_no_others(
     assert "Traceback" not in said.err
 
 
+@pytest.mark.parametrize("statement", DAMAGES.values(), ids=DAMAGES)
+def test_verify_and_doctor_name_the_row_that_cannot_be_read_and_how_to_repair_it(
+    mill: Mill, publisher: Publisher, statement: str
+) -> None:
+    two_feeds(mill, publisher)
+    sound = mill.ok("verify")
+    damage(mill, statement)
+
+    found, shown = mill("verify", "--json"), mill("verify")
+    examined = mill("doctor", "--json")
+
+    assert "no problems" in sound.text
+    assert (found.status, shown.status, examined.status) == (1, 1, 1)
+    (problem,) = found.json["problems"]
+    assert problem.startswith("feeds: the row with feed_no 2: ")
+    assert "holds no valid value" in problem
+    assert "feedmill restore" in found.json["repair"]
+    assert problem in shown.text
+    assert found.json["repair"] in shown.text
+    (rows,) = (one for one in examined.json["items"] if one["name"] == "rows")
+    assert not rows["ok"]
+    assert problem in rows["detail"]
+    assert "Traceback" not in found.err + shown.err + examined.err
+
+
+def test_verify_and_doctor_end_with_1_and_no_traceback_over_a_damaged_page(
+    mill: Mill, publisher: Publisher
+) -> None:
+    two_feeds(mill, publisher)
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        store.execute("UPDATE feeds SET title = printf('%.*c', 1500, 'x')")
+    overwrite_page(mill.home / "feedmill.db", b"xxxxxx")
+
+    found, examined = mill("verify", "--json"), mill("doctor", "--json")
+
+    assert (found.status, examined.status) == (1, 1)
+    assert any(one.startswith("feeds: what follows its first") for one in found.json["problems"])
+    assert found.json["repair"]
+    assert not next(one["ok"] for one in examined.json["items"] if one["name"] == "rows")
+    assert "Traceback" not in found.err + examined.err
+
+
 def overwrite_page(path: Path, text: bytes) -> None:
     """Overwrite the head of the first leaf page of a table in whose rows the text stands."""
     data = bytearray(path.read_bytes())

@@ -7,9 +7,10 @@ earlier can still add one (`event_log`).
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import datetime, timedelta
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from feedmill.adapters.store.check_rows import POSTGRES, check_rows
 from feedmill.adapters.store.postgres import (
     claims,
     event_log,
@@ -23,7 +24,7 @@ from feedmill.adapters.store.postgres.migrate import check_schema
 from feedmill.adapters.store.postgres.pool import Database, LostCommitError, PgConnection
 from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher
 from feedmill.adapters.store.postgres.run_query import QueryRunner
-from feedmill.adapters.store.sql_store import SqlStore, write
+from feedmill.adapters.store.sql_store import SqlStore, look, sentences_of, write
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.running.blobs import forget_unneeded_blobs
@@ -60,6 +61,7 @@ class PostgresStore(SqlStore):
     # Clocks that follow one database differ by milliseconds, so others are always a little ahead of us.
     # That is no step: to take it for one would shorten leases that are being extended.
     clock_leeway = timedelta(seconds=5)
+    check_rows = look(partial(check_rows, POSTGRES))
     delete_blobs = write(forget_unneeded_blobs)
     known = reading(identities.known)
     current_document = reading(identities.current_document)
@@ -169,10 +171,12 @@ class PostgresStore(SqlStore):
         gone |= await self._purge_gone(cuts)
         return {**gone, "jobs": await self._purge_jobs(before)}
 
-    async def problems(self) -> tuple[str, ...]:
-        """What is wrong with the database, one sentence each; empty when it is consistent."""
+    async def problems(self, *, quick: bool = False) -> tuple[str, ...]:
+        """What is wrong with the database, one sentence each; `quick` leaves out what takes long."""
+        if quick:
+            return ()
         await self._number()
-        return await self._look(postgres_problems)
+        return await sentences_of(self._look(postgres_problems))
 
     async def add_webhook(self, webhook: Webhook, *, after: int | None = None) -> None:
         """Store a webhook; its first event is the one after `after`, or after the newest one."""

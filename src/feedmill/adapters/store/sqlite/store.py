@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from feedmill.adapters.files import make_private_file
+from feedmill.adapters.store.check_rows import SQLITE, check_rows
 from feedmill.adapters.store.migrate import check_migrated, migrate
-from feedmill.adapters.store.sql_store import SqlStore, look, read
+from feedmill.adapters.store.sql_store import SqlStore, look, read, sentences_of
 from feedmill.adapters.store.sqlite import (
     claims,
     event_log,
@@ -40,7 +41,7 @@ from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import micros
 from feedmill.adapters.store.tables.contents.entries import entry_texts_of_sqlite
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
-from feedmill.adapters.store.tables.running.consistency import sqlite_problems
+from feedmill.adapters.store.tables.running.consistency import sqlite_pages, sqlite_problems
 from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.engine.ports.events import NewestEvent
 from feedmill.errors import DAMAGE, StoreError
@@ -71,7 +72,9 @@ class SqliteStore(SqlStore):
     """Implements `engine.ports.store.Store`; made by `open`, ended by `close`."""
 
     entry_texts = read(entry_texts_of_sqlite)
-    problems = look(sqlite_problems)
+    check_rows = look(partial(check_rows, SQLITE))
+    _pages = look(sqlite_pages)
+    _inconsistencies = look(sqlite_problems)
     known = on_reader(identities.known)
     current_document = on_reader(identities.current_document)
     load_existing = on_reader(identities.load_existing)
@@ -142,6 +145,11 @@ class SqliteStore(SqlStore):
         if self._watch is not None:
             self._watch.close()
         await self._writer.close()
+
+    async def problems(self, *, quick: bool = False) -> tuple[str, ...]:
+        """What is wrong with the file, one sentence each; `quick` leaves out what takes long."""
+        found = await sentences_of(self._pages(quick=quick))
+        return found if quick else (*found, *await sentences_of(self._inconsistencies()))
 
     def version(self) -> int | None:
         """A number that changes with every commit of any process; None when it cannot be had at once."""

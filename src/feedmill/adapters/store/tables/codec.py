@@ -96,6 +96,9 @@ def digest(text: str) -> bytes:
     return sha256(text.encode("utf-8", "surrogatepass")).digest()[:20]
 
 
+CODECS: Final[dict[str, list["RowCodec[Any]"]]] = {}  # by table, for `check_rows`
+
+
 class Column(NamedTuple):
     """How a field is kept in its column; None: as it is. What is `empty` is kept as NULL."""
 
@@ -133,6 +136,8 @@ class RowCodec(Generic[T]):
     ) -> None:
         self._made, self._given = made, columns
         self._table = table or made.__name__
+        if table:
+            CODECS.setdefault(table, []).append(self)
         self._others = others  # fields that come from elsewhere: further arguments of `value`
         self._writers: dict[tuple[str, ...], Callable[[T], Row]] = {}
         self.columns: Final = tuple(names.split())
@@ -173,10 +178,10 @@ class RowCodec(Generic[T]):
 
     def problem_of(self, name: str, value: object) -> str | None:
         """What is wrong with a value of this column, in words; None when it can be read."""
-        kept = self._kept[name]
+        decode = self._kept[name].decode
         try:
-            made = kept.empty if value is None else kept.decode(value) if kept.decode else value
-            msgspec.convert(made, self._hints[name])
+            if decode is not None and value is not None:
+                decode(value)
         except UNREADABLE as error:
             return f"holds no valid value ({error})"
         return None
@@ -265,14 +270,18 @@ def change_overrides(own: FeedOverrides, change: Callable[[str], str]) -> FeedOv
 
 
 _VALIDATORS: Final = RowCodec(
-    Validators, "etag last_modified url vary vary_any", vary=json_column(Headers)
+    Validators,
+    "etag last_modified url vary vary_any",
+    table="feeds",
+    vary=json_column(Headers),
 )
 _NO_VALIDATORS: Final = (None, None, None, None, 0)
-_CADENCE: Final = RowCodec(Cadence, "ewma_sec last_published_at")
+_CADENCE: Final = RowCodec(Cadence, "ewma_sec last_published_at", table="feeds")
 _SCHEDULE: Final = RowCodec(
     ScheduleState,
     "interval_sec consecutive_failures health gone_seen_at arrivals errors",
     "cadence",
+    table="feeds",
 )
 _CARRIED: Final = (
     "type title site_url hints reason last_decision_at last_fetch_at last_success_at last_result last_status"

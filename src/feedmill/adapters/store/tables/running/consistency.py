@@ -102,11 +102,16 @@ _COUNTS: Final = "SELECT " + ", ".join(
 )
 
 
+def sqlite_pages(*, quick: bool = False) -> Query[tuple[str, ...]]:
+    """What SQLite finds wrong with the pages of its file; the quick check does not compare indexes with their tables."""
+    check = "quick_check" if quick else "integrity_check"
+    return tuple(text for (text,) in (yield from rows(f"PRAGMA {check}")) if text != "ok")
+
+
 def sqlite_problems() -> Query[tuple[str, ...]]:
-    """What is wrong with a SQLite file, one sentence each; empty when it is consistent."""
-    found = [text for (text,) in (yield from rows("PRAGMA integrity_check")) if text != "ok"]
+    """What is wrong with the rows of a SQLite file, one sentence each; empty when they are consistent."""
     broken = yield from rows("PRAGMA foreign_key_check")
-    found += [
+    found = [
         f"{table}: row {row} points at nothing in {parent}" for table, row, parent, _ in broken
     ]
     return (*found, *(yield from _broken(_SQLITE_CHECKS)))

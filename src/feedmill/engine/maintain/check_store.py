@@ -1,0 +1,59 @@
+"""Checks a store: what its database says about itself, then every row as the program reads it."""
+# Tested in tests/contracts/store/test_damaged_rows.py
+
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from feedmill.engine.ports.maintenance import MaintenanceStore
+from feedmill.errors import DAMAGE, StoreError
+from feedmill.model.running.storage import CheckedRows
+
+T = TypeVar("T")
+
+REPAIR: Final = (
+    "to repair the store, stop feedmill and keep a copy of the database, then put a backup back, rebuild the store from the raw"
+    " documents (`feedmill restore`), or correct the named rows with the tools of the database; see docs/how-to/back-up-and-restore.md"
+)
+_NAMED: Final = 100  # rows of a table; the rest is counted
+
+
+async def check_store(
+    store: MaintenanceStore,
+    *,
+    quick: bool = False,
+    on_rows: Callable[[int], None] = lambda _: None,
+) -> CheckedRows:
+    """How many rows were read and what is wrong with the store, one sentence each; `quick` leaves large tables out.
+
+    A few hundred rows are in memory at a time, and `on_rows` is told how many were read.
+    """
+    problems, number = [*await store.problems(quick=quick)], 0
+    for name in store.tables_to_check(large=not quick):
+        before, damaged, key = number, 0, None
+        while True:
+            ended = list[str]()
+            page = await unless_damaged(store.check_rows(name, key), CheckedRows(), ended)
+            problems += [
+                f"{name}: what follows its first {number - before:,} rows cannot be read: {one}"
+                for one in ended
+            ]
+            problems += page.problems[: max(0, _NAMED - damaged)]
+            damaged += len(page.problems)
+            number += page.rows
+            on_rows(page.rows)
+            if (key := page.last_key) is None:
+                break
+        if damaged > _NAMED:
+            problems.append(f"{name}: {damaged - _NAMED:,} further values cannot be read")
+    return CheckedRows(rows=number, problems=tuple(problems))
+
+
+async def unless_damaged(part: Awaitable[T], instead: T, problems: list[str]) -> T:
+    """What a part of a check found; damage that ends it is one more problem."""
+    try:
+        return await part
+    except StoreError as problem:
+        if problem.reason not in DAMAGE:
+            raise
+        problems.append(str(problem))
+        return instead
