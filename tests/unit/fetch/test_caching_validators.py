@@ -105,6 +105,9 @@ class TestRenewal:
     def test_a_bare_304_changes_nothing(self) -> None:
         assert renew_validators(self._STORED, (), _SENT, _URL) == self._STORED
 
+    def test_a_304_with_the_stored_tag_changes_nothing(self) -> None:
+        assert renew_validators(self._STORED, (("ETag", '"a"'),), _SENT, _URL) == self._STORED
+
     def test_a_304_brings_validators_and_vary_up_to_date(self) -> None:
         headers = (("ETag", 'W/"b"'), ("Last-Modified", "now"), ("Vary", "User-Agent, *"))
 
