@@ -79,8 +79,10 @@ class LaneWorker:
         *,
         claimed_at: float,
         forced: bool = False,
+        polled: set[str] | None = None,  # feeds that are not polled again; those polled are added
     ) -> None:
         self.claim = claim
+        self.polled = polled
         self.services = services
         self.lifecycle = lifecycle
         self.forced = forced
@@ -101,12 +103,16 @@ class LaneWorker:
         """Poll what is due, then release the lane with the feeds that have to wait."""
         try:
             for feed, scheduled_at in self._runs():
+                if self.polled is not None and feed.id in self.polled:
+                    continue
                 if self.lease.limited_until(feed.url) is not None or self._is_crowded(feed):
                     continue
                 if not await self.lease.may_send(left=self.left):
                     break
                 self.left.discard(feed.id)
                 self.uncommitted.add(feed.id)
+                if self.polled is not None:
+                    self.polled.add(feed.id)
                 if not await self._poll(feed, scheduled_at):
                     break
         finally:

@@ -50,12 +50,13 @@ async def run_once(
     forced: bool = False,
     only: Sequence[str] | None = None,
 ) -> None:
-    """Work until nothing is due any more; feeds deferred by their host are left for the next time.
+    """Poll every due feed once; feeds deferred by their host, or due again meanwhile, are left for the next time.
 
     A lane is taken whole, and one that only waits for its gap is waited for. With `only`, all
     other feeds are left alone.
     """
     workers = _Workers(services, lifecycle, forced=forced, feeds_per_claim=_WHOLE_LANE, only=only)
+    workers.polled = set()
     await workers.follow_clock()
     wait_until = services.clock.monotonic() + _max_gap_wait(services)
     try:
@@ -97,6 +98,8 @@ class _Workers:
         self.dated_before_step: set[asyncio.Task[None]] = set()  # may yet commit by the old clock
         self.busy: set[asyncio.Task[None]] = set()
         self.lane_done: asyncio.Future[None] | None = None  # what `one_done` waits for
+        self.polled: set[str] | None = None  # in this pass; None: in a run that has no end
+        self.held: list[Claim] = []  # lanes whose due feeds were all polled in this pass
         self.failure: BaseException | None = None
         self.backoff = Backoff("run", lifecycle)
 
@@ -128,7 +131,9 @@ class _Workers:
             for one in claim.damaged:
                 problem = StoreError(one.why, reason=DAMAGED_ROW)
                 self.lifecycle.on_crash(one.id, None, problem)
-            if claim.feeds:
+            if self.polled and claim.feeds and {feed.id for feed in claim.feeds} <= self.polled:
+                self.held.append(claim)
+            elif claim.feeds:
                 self._start(claim, claimed_at)
             else:
                 now = self.services.clock.now()
@@ -178,8 +183,17 @@ class _Workers:
                 task.cancel()
             if late:
                 await asyncio.wait(late, timeout=_RELEASE_SEC)
+            await self._release_held()
         if self.failure is not None:
             raise self.failure
+
+    async def _release_held(self) -> None:
+        """Release the lanes that were kept from being claimed again; their feeds are due as before."""
+        for claim in self.held:
+            due = zip((feed.id for feed in claim.feeds), claim.scheduled_at, strict=True)
+            await self.services.store.release(
+                claim.lane, claim.lane.pace, now=self.services.clock.now(), deferred=tuple(due)
+            )
 
     async def _notice_clock(self) -> None:
         before, self.clock_ahead_sec = self.clock_ahead_sec, clock_ahead_sec(self.services.clock)
@@ -196,7 +210,12 @@ class _Workers:
 
     def _start(self, claim: Claim, claimed_at: float) -> None:
         work = LaneWorker(
-            claim, self.services, self.lifecycle, claimed_at=claimed_at, forced=self.forced
+            claim,
+            self.services,
+            self.lifecycle,
+            claimed_at=claimed_at,
+            forced=self.forced,
+            polled=self.polled,
         )
         task = asyncio.create_task(work.run(), name=f"lane {claim.lane.key}")
         self.busy.add(task)

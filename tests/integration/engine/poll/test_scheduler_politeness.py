@@ -11,8 +11,8 @@ from tests.support.feed_documents import paper, said
 from tests.support.waiting import hang_guard, wait_until
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.config import HostConfig, RunConfig
-from feedmill.engine.poll.scheduler import run_forever
+from feedmill.config import HostConfig, RunConfig, ScheduleConfig
+from feedmill.engine.poll.scheduler import run_forever, run_once
 from feedmill.model.feed import Feed
 from feedmill_demo.server.script import Answer, no_answer
 
@@ -112,6 +112,31 @@ def test_a_pass_waits_for_gaps_but_not_for_pauses(play: Play) -> None:
         assert await stage.pass_once() == 2
 
     play(story, clock=SystemClock(), host=HostConfig(rps=0, min_gap_ms=100))
+
+
+def test_a_pass_polls_each_feed_once_however_short_its_interval_is(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        for path in ("/a", "/b"):
+            await stage.add(path, paper(1), min_interval_sec=1, max_interval_sec=1)
+        await stage.add("/c", paper(2), host="127.0.1.1", min_interval_sec=1, max_interval_sec=1)
+        watch = stage.watch()
+
+        def take_long(*_: object) -> None:
+            stage.later(seconds=5)
+            if len(stage.publisher.requests) >= 9:
+                watch.stop()
+
+        watch.listeners += (take_long,)
+        await run_once(stage.services, watch)
+        first = sorted(request.target for request in stage.publisher.requests)
+        due_at = await stage.services.store.next_due_at()
+
+        assert first == ["/a", "/b", "/c"]
+        assert due_at is not None
+        assert due_at <= stage.clock.now()
+        assert await stage.pass_once() == 3
+
+    play(story, addresses=1, schedule=ScheduleConfig(min_interval_sec=1))
 
 
 def test_hosts_are_asked_side_by_side(play: Play) -> None:
