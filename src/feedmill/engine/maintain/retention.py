@@ -28,6 +28,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore
 from feedmill.engine.ports.media import MediaFiles, MediaStore
 from feedmill.engine.ports.store import Store
+from feedmill.engine.run.lane_lease import clock_ahead_sec
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.pages import each_page
 from feedmill.engine.run.retry import Backoff
@@ -46,6 +47,7 @@ MAINTENANCE_LEASE: Final = "housekeeping"
 _EVERY_SEC = 3600.0
 _FEEDS_AT_ONCE: Final = 500
 _ROWS_AT_ONCE: Final = 1_000
+_CLOCK_JUMP_SEC: Final = 86_400.0
 _GRACE_SEC = 1.0  # for a purge under way when the run should end
 
 
@@ -228,12 +230,19 @@ def _batch(waiting: list[Segment], max_bytes: int) -> list[Segment]:
 async def run_maintenance(services: Services, lifecycle: Lifecycle) -> None:
     """Purge once an hour while a run works, in one of the processes that share the store; index what search lacks, once.
 
-    The process that purges holds a lease until the next purge is due; if it dies, another takes over then.
+    The process that purges holds a lease until the next purge is due; if it dies, another takes over then. After a clock
+    that jumped ahead the purge waits an hour: by a wrong clock everything would be too old.
     """
+    ahead = clock_ahead_sec(services.clock)
     await lifecycle.sleep_unless_stopping(_EVERY_SEC / 4)
     backoff, is_indexed = Backoff("purge", lifecycle), False
     while not lifecycle.is_stopping():
-        wait_sec = _EVERY_SEC / 4
+        wait_sec, before, ahead = _EVERY_SEC / 4, ahead, clock_ahead_sec(services.clock)
+        if ahead - before > _CLOCK_JUMP_SEC:
+            words = "the clock jumped ahead: nothing is purged for an hour, in case it is set back"
+            log.logger("purge").warning(words, days=round((ahead - before) / 86_400))
+            await lifecycle.sleep_unless_stopping(_EVERY_SEC)
+            continue
         try:
             if await lifecycle.unless_stopping(
                 _is_our_turn(services.store, services.clock, lifecycle), _GRACE_SEC

@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
+from tests.support.engine_harness import NOON, Play, Stage, SteppedClock
 from tests.support.scripted_fetcher import ScriptedFetcher
 
 from feedmill.adapters.blobs.disk.store import DiskBlobs
@@ -14,9 +17,11 @@ from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.config import Config, RetentionConfig, StoreConfig
 from feedmill.engine.documents.raw_documents import load_body
-from feedmill.engine.maintain.retention import pack_raw, purge, verify_integrity
+from feedmill.engine.maintain import retention
+from feedmill.engine.maintain.retention import pack_raw, purge, run_maintenance, verify_integrity
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.ports.store import Store
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.model.fetch import RawDocument
@@ -137,3 +142,47 @@ def test_the_document_a_feed_was_last_read_from_outlives_every_limit(
         assert [ref.sha256 for ref in await services.store.blobs()] == [hashes[-1]]
 
     in_world(tmp_path, store_url, config, story)
+
+
+class _Sleeper(Lifecycle):
+    """A run whose waits are over at once; after each, the clock is moved, and after the last the run ends."""
+
+    def __init__(self, clock: SteppedClock, *moves: timedelta) -> None:
+        super().__init__("the test")
+        self._clock, self._moves = clock, list(moves)
+
+    async def sleep_unless_stopping(self, _: float) -> None:
+        self._clock.move(self._moves.pop(0))
+        if not self._moves:
+            self.stop()
+
+
+YEAR = timedelta(days=365)
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        (timedelta(0), timedelta(0)),
+        (YEAR, -YEAR, timedelta(0)),  # a wrong clock, which was set right
+        (YEAR, timedelta(0), timedelta(0)),  # the right time after a wrong one
+    ],
+)
+def test_clock_that_jumps_ahead_purges_nothing_for_an_hour(
+    play: Play, monkeypatch: pytest.MonkeyPatch, moves: tuple[timedelta, ...]
+) -> None:
+    purged_at = list[datetime]()
+
+    async def noted(services: Services) -> dict[str, int]:
+        purged_at.append(services.clock.now())
+        return await purge(services)
+
+    async def story(stage: Stage) -> None:
+        assert isinstance(stage.clock, SteppedClock)
+
+        await run_maintenance(stage.services, _Sleeper(stage.clock, *moves))
+
+        assert purged_at == [NOON + sum(moves, timedelta(0))]
+
+    monkeypatch.setattr(retention, "purge", noted)
+    play(story)
