@@ -13,6 +13,9 @@ from tests.support.consumer_journal import done_by
 from tools.chaos.diary import faults_of
 from tools.chaos.judge import Asked, Evidence, Lost, Ran
 
+from feedmill.adapters.store.tables.codec import micros
+from feedmill.adapters.store.tables.subscriptions.decision_codec import decision_of
+
 PRESS: Final = "press.log"
 DIARY: Final = "diary.log"
 WAITS: Final = "waits.log"
@@ -20,7 +23,6 @@ JOURNALS: Final = "journals"
 TAP: Final = "tap"
 _HOST: Final = re.compile(r"127\.0\.3\.\d+")
 _FEED: Final = re.compile(r"/feed/(\d+)$")
-_NEXT_POLL: Final = 6  # where a stored decision has it
 _SPARE_US: Final = 5_000_000  # between being due and being taken, on a busy machine
 _RUNS: Final = (
     "SELECT feed_no, scheduled_at, fetched_at, http_status, decision FROM fetches"
@@ -81,7 +83,9 @@ async def evidence_of(
     numbers = {row[0]: _number(row[1]) for row in feeds}
     return Evidence(
         asked=PressLog(folder).requests(),
-        ran=[Ran(numbers[row[0]], row[1], row[2], row[3], _next_of(row[4])) for row in runs],
+        ran=[
+            Ran(numbers[row[0]], row[1], row[2], row[3], _next_of(row[2], row[4])) for row in runs
+        ],
         due={numbers[row[0]]: row[1] for row in due},
         stored=[(numbers[row[0]], row[1]) for row in entries],
         entry_ids=[row[2] for row in entries],
@@ -92,7 +96,7 @@ async def evidence_of(
         lost=[found for who, line in said if (found := _lost(who, line)) is not None],
         waits=_waits(folder / WAITS),
         refused=sum(_says(line, b"fenced") for _, line in said),
-        surprises=sum(b'"event": "surprised"' in line for _, line in said),
+        surprises=sum(b'"event": "unexpected error"' in line for _, line in said),
         late=late,
     )
 
@@ -143,8 +147,8 @@ def _number(url: str) -> int:
     return int(match[1]) if match else -1
 
 
-def _next_of(decision: str | None) -> int | None:
-    return None if decision is None else int(json.loads(decision)[_NEXT_POLL])
+def _next_of(fetched_at: int, decision: str | None) -> int | None:
+    return None if decision is None else micros(decision_of("", fetched_at, decision).next_poll_at)
 
 
 def _lost(worker: str, line: bytes) -> Lost | None:
