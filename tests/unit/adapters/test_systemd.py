@@ -1,6 +1,7 @@
 """Words to systemd, taken by a real datagram socket."""
 
 import socket
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,23 @@ def test_an_abstract_address_is_spoken_to_as_systemd_writes_it(tmp_path: Path) -
     with listening(f"\0{name}") as line:
         assert SystemdNotifier({"NOTIFY_SOCKET": f"@{name}"}, 1).notify("WATCHDOG=1")
         assert line.recv(4096) == b"WATCHDOG=1"
+
+
+def test_signs_of_life_fill_the_queue_of_a_slow_supervisor_and_no_other_message_is_lost(
+    tmp_path: Path,
+) -> None:
+    path = str(tmp_path / "notify")
+    notifier = SystemdNotifier({"NOTIFY_SOCKET": path}, 1, patience_sec=HANG_GUARD_SEC)
+    with listening(path) as line, ThreadPoolExecutor(1) as pool:
+        while notifier.notify("WATCHDOG=1"):
+            pass
+        stopping = pool.submit(notifier.notify, "STOPPING=1")
+        done, _ = wait([stopping], timeout=0.2)  # time to be dropped, if it were
+        assert not done
+        while line.recv(4096) != b"STOPPING=1":
+            pass
+
+        assert stopping.result()
 
 
 @pytest.mark.parametrize("environment", [{}, {"NOTIFY_SOCKET": "/nowhere/at/all"}])
