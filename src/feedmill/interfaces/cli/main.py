@@ -257,7 +257,9 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     _refuse_undecodable()
-    status = _status(lambda: cli.main(standalone_mode=False), as_json=_speaks_json())
+    status = _status(
+        lambda: cli.main(prog_name="feedmill", standalone_mode=False), as_json=_speaks_json()
+    )
     try:
         sys.stdout.flush()
     except BrokenPipeError:
