@@ -89,7 +89,7 @@ class Stage:
 
     def watch(self) -> Lifecycle:
         """A watch that remembers every refresh and every surprise."""
-        return Lifecycle("the test", (self._noted,), (self._surprised,))
+        return Lifecycle("the test", (self._noted,), (self._crashed,))
 
     async def add(
         self, target: str, *answers: Answering, host: str = "127.0.0.1", **overrides: Any
@@ -171,7 +171,7 @@ class Stage:
     def _noted(self, _: Feed, result: Refresh, __: Committed) -> None:
         self.done.append(result)
 
-    def _surprised(self, _: str, __: str | None, problem: Exception) -> None:
+    def _crashed(self, _: str, __: str | None, problem: Exception) -> None:
         self.surprises.append(problem)
 
 

@@ -175,7 +175,7 @@ async def catch_up(mill: Mill, ledger: Ledger, press: Press, running: Running) -
     assert ledger.has(press)
     ledger.check_delivered()
     assert ledger.leases(running.process.pid) == 0
-    assert not mill.said("surprised")
+    assert not mill.said("unexpected error")
 
 
 def troubles(mill: Mill) -> set[str]:

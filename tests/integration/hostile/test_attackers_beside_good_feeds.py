@@ -110,7 +110,7 @@ def test_good_feeds_are_polled_as_often_as_each_other_beside_attackers(tmp_path:
         assert not ledger.rows(
             f"SELECT title FROM entries WHERE title || summary || content LIKE '%{CANARY_TEXT}%'"
         )
-        assert not mill.said("surprised")
+        assert not mill.said("unexpected error")
         assert peak < MAX_MEGABYTES, f"{peak:.0f} MB"
 
     asyncio.run(story())

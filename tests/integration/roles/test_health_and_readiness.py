@@ -53,7 +53,7 @@ def test_worker_is_ready_while_its_database_answers_and_says_why_when_not(
             own_server.start()
             await until_answer(port, "/readyz", lambda told: told.status == 200, "ready again")
             assert await worker.stop() == 0
-        assert not mill.said("surprised")
+        assert not mill.said("unexpected error")
 
     asyncio.run(story())
 

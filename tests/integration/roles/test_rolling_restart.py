@@ -50,7 +50,7 @@ def test_workers_restarted_in_turn_hand_over_their_hosts_without_waiting_for_a_l
             asked_in_all = sum(map(len, press.asked.values()))
             assert ledger.number("SELECT count(*) FROM fetches") == asked_in_all
             assert ledger.number("SELECT count(*) FROM workers") == 0
-            assert not mill.said("surprised")
+            assert not mill.said("unexpected error")
 
     asyncio.run(story())
 
@@ -102,7 +102,7 @@ def test_killed_workers_lose_and_repeat_nothing(tmp_path: Path, migrated_dsn: st
             ledger.check(press)
             code, printed = await mill.command("verify", "--json")
             assert (code, json.loads(printed)["problems"]) == (0, [])
-            assert not mill.said("surprised")
+            assert not mill.said("unexpected error")
 
     asyncio.run(story())
 

@@ -65,7 +65,7 @@ def test_the_trace_of_a_surprise_stays_on_its_line(capsys: pytest.CaptureFixture
     try:
         raise ValueError(EVIL)  # noqa: TRY301
     except ValueError as problem:
-        log.logger("engine").error("surprised", exc_info=problem)
+        log.logger("engine").error("unexpected error", exc_info=problem)
 
     (line,) = logged(capsys)
     assert "ValueError" in line

@@ -112,9 +112,9 @@ class RefreshReport:
         shown = None if url is None else printable_url(url)
         facts = {"feed_id": feed_id, "url": shown, "op": "refresh"}
         if isinstance(problem, FeedmillError):  # its message says it all
-            self.log.error("surprised", reason=problem.reason, detail=str(problem), **facts)
+            self.log.error("unexpected error", reason=problem.reason, detail=str(problem), **facts)
             return
-        self.log.error("surprised", exc_info=problem, **facts)
+        self.log.error("unexpected error", exc_info=problem, **facts)
 
     def store_failed(self, op: str, problem: FeedmillError | None, wait_sec: float) -> None:
         """A store or a disk that fails, or works again: one line."""
@@ -172,7 +172,7 @@ class RefreshReport:
     def job_crashed(self, job: Job, problem: Exception) -> None:
         """A bug of our own in a kind of job: the line carries the traceback."""
         self.metrics.surprises.inc()
-        self.log.error("surprised", job_id=job.id, kind=job.kind, exc_info=problem, op="job")
+        self.log.error("unexpected error", job_id=job.id, kind=job.kind, exc_info=problem, op="job")
 
     def relayed(self, batch: Relayed) -> None:
         """Count what the bus has taken; a bus that lost some is worth a line."""

@@ -108,7 +108,9 @@ async def _run(collector: SourceCollector) -> None:
     except (StoreError, BlobError):
         raise
     except Exception as problem:  # noqa: BLE001  # logged here, and the other sources go on
-        log.logger("collect").error("surprise", url=collector.source.url, error=repr(problem))
+        log.logger("collect").error(
+            "unexpected error", url=collector.source.url, error=repr(problem)
+        )
         collector.give_up(problem)
 
 

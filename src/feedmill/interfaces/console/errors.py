@@ -59,7 +59,7 @@ def on_http(request: AnyRequest, error: HTTPException) -> Response[bytes]:
 def on_unexpected_error(request: AnyRequest, error: Exception) -> Response[bytes]:
     """The page of an unexpected exception; its traceback goes to the log."""
     logger("console").error(
-        "surprised", op=f"{request.method} {request.scope['path']}", exc_info=error
+        "unexpected error", op=f"{request.method} {request.scope['path']}", exc_info=error
     )
     return _error_page(
         request,

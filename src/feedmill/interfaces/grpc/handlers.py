@@ -201,6 +201,6 @@ def _refusal(problem: Exception) -> errors.RpcRefusal:
 
 def _log_fault(path: str, problem: Exception, refusal: errors.RpcRefusal) -> None:
     if refusal is errors.INTERNAL_FAULT:
-        logger("grpc").error("surprised", op=path, exc_info=problem)
+        logger("grpc").error("unexpected error", op=path, exc_info=problem)
     elif refusal is not errors.SHUTTING_DOWN:
         logger("grpc").error("unavailable", op=path, reason=refusal.reason, detail=str(problem))

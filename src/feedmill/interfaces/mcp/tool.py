@@ -123,7 +123,7 @@ def translate_errors(name: str) -> Iterator[None]:
         words = f"{problem.reason}: {problem} ({hint})" if hint else f"{problem.reason}: {problem}"
         raise ToolError(words[:_MAX_MESSAGE_CHARS]) from None
     except Exception as problem:
-        logger("mcp").error("surprised", op=name, exc_info=problem)
+        logger("mcp").error("unexpected error", op=name, exc_info=problem)
         message = "surprise: internal error; see the log of feedmill"
         raise ToolError(message) from problem
 

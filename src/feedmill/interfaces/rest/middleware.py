@@ -60,7 +60,9 @@ class Middleware:
             await self._app(scope, exchange.receive, exchange.send)
         except Exception as problem:  # noqa: BLE001  # the edge of a request: told, and the others go on
             if not exchange.is_over:  # else we ended it, and this is what the routes made of that
-                self._log.error("surprised", op=scope["path"][:_LONGEST_PATH], exc_info=problem)
+                self._log.error(
+                    "unexpected error", op=scope["path"][:_LONGEST_PATH], exc_info=problem
+                )
                 exchange.cut()
 
     def _refusal(self, scope: Any) -> str | None:  # noqa: ANN401  # ASGI's own type

@@ -147,7 +147,7 @@ def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
 def on_unexpected_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """The response to an unexpected exception; its traceback goes to the log."""
     logger("rest").error(
-        "surprised", op=f"{request.method} {request.scope['path']}", exc_info=error
+        "unexpected error", op=f"{request.method} {request.scope['path']}", exc_info=error
     )
     return _response("surprise", "see the log of the server", {})
 

@@ -39,6 +39,7 @@ async def verify(services: Services) -> Answer:
     lines += [search] if search else []
     lines += [f"  {style_text('problem', fg='red')} {problem}" for problem in problems]
     lines += [found["repair"]] if found["repair"] else []
-    lines.append(f"{len(problems)} problems" if problems else "no problems")
+    many = f"{len(problems)} problems" if len(problems) > 1 else "1 problem"
+    lines.append(many if problems else "no problems")
     shape = found | files | {"search": search, "problems": problems}
     return Answer(shape, "\n".join(lines), status=1 if problems else 0)
