@@ -80,12 +80,16 @@ def _wait_for_the_end(pid: int, born: str) -> None:
 
 
 def _born(pid: int) -> str:
-    """When that process started, or "gone"; "unknown" where there is no /proc."""
+    """When that process started, or "gone"; "unknown" where there is no /proc.
+
+    One that has ended is gone, although nobody may have asked for its exit code yet.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:
         return "gone" if Path("/proc/self/stat").exists() else "unknown"
-    return stat.rpartition(")")[2].split()[19]  # field 22, counted after the command's name
+    state, *rest = stat.rpartition(")")[2].split()  # after the command's name
+    return "gone" if state == "Z" else rest[18]  # field 22
 
 
 if __name__ == "__main__":
