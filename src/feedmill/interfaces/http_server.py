@@ -4,7 +4,7 @@ uvicorn speaks HTTP. Added here: a limit on the time that the head of a request 
 kept-alive connection too), a limit on the time of its body, a maximum number of connections of which no
 address takes all by saying nothing, and a way for an application to abort the connection of a client that reads nothing.
 """
-# Tested in tests/integration/interfaces/rest/
+# Tested in tests/integration/interfaces/test_http_server.py; its limits in tests/integration/interfaces/rest/
 
 import asyncio
 import logging
@@ -114,9 +114,9 @@ class _Server(uvicorn.Server):
 
 
 class _JoiningTransport:
-    """A transport that sends the head of an answer together with what follows: one packet, one call.
+    """A transport that sends the head of an answer together with what follows at once: one packet, one call.
 
-    A head is always followed by another write, if only by the end of an empty body.
+    A stream may have nothing to say for long: its head goes alone.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
@@ -130,6 +130,7 @@ class _JoiningTransport:
         head, self._head = self._head, b""
         if not head and data.startswith(b"HTTP/1.1 ") and data[9:10] != b"1":
             self._head = data
+            asyncio.get_running_loop().call_soon(self._send_head)
         elif head:
             self._transport.writelines((head, data))
         else:
@@ -137,8 +138,12 @@ class _JoiningTransport:
 
     def close(self) -> None:
         """Close the connection after everything written has been sent."""
-        self.write(b"")
+        self._send_head()
         self._transport.close()
+
+    def _send_head(self) -> None:
+        if self._head:
+            self.write(b"")
 
 
 class _Waiting:

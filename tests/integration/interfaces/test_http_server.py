@@ -1,0 +1,41 @@
+"""How the HTTP server writes an answer to its connection."""
+
+import asyncio
+from typing import Any
+
+from tests.support.waiting import hang_guard
+
+from feedmill.config import ServeConfig
+from feedmill.interfaces.http_server import BadRequestAnswer, http_server, listen
+
+BAD = BadRequestAnswer("text/plain", b"bad request\n")
+
+
+def test_the_head_of_a_stream_does_not_wait_for_its_first_event() -> None:
+    async def story() -> None:
+        head_was_read = asyncio.Event()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            assert scope["type"] == "http"
+            await receive()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await head_was_read.wait()
+            await send({"type": "http.response.body", "body": b"first"})
+
+        listening = listen("127.0.0.1", 0)
+        port = listening.getsockname()[1]
+        serving = http_server(app, listening, ServeConfig(), drain_sec=1, bad_request=BAD)
+        async with hang_guard(), serving:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+
+            head = await reader.readuntil(b"\r\n\r\n")
+            head_was_read.set()
+            rest = await reader.read()
+
+            writer.close()
+            await writer.wait_closed()
+        assert head.startswith(b"HTTP/1.1 200")
+        assert b"first" in rest
+
+    asyncio.run(story())
