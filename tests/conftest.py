@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis looks for counter-examples, the order, and the servers.
+"""What all tests share: how hypothesis looks for counter-examples, the order, temporary files, and the servers.
 
 `make test` tries the same examples every time, so that a green tree stays green; `make fuzz` and
 HYPOTHESIS_PROFILE=explore look for new ones.
@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from tests.support.memory_files import keep_files_in_memory
 from tests.support.servers.databases import (  # noqa: F401 - likewise
     emptied_dsn,
     migrated_dsn,
@@ -31,6 +32,8 @@ _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("steady", _PATIENT, derandomize=True, max_examples=40)
 settings.register_profile("explore", _PATIENT, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+keep_files_in_memory()
 
 _FOLDER: Final = Path(__file__).parent
 # These start, kill and restart processes and wait for them, or for answers: they begin first, so that in the end

@@ -60,8 +60,12 @@ class S3Server(Server):
         ]
 
     def environment(self) -> Mapping[str, str]:
-        """The keys that it asks for; without them everyone may do everything."""
-        return {"AWS_ACCESS_KEY_ID": self.access_key, "AWS_SECRET_ACCESS_KEY": self.secret_key}
+        """The keys that it asks for; without them everyone may do everything. Its logs go with its folder."""
+        return {
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "TMPDIR": str(self.folder),
+        }
 
     def ready(self) -> bool:
         """An object can be written: bucket, volume and keys are all there."""
