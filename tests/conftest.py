@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from tests.support.long_tests import long_first
 from tests.support.memory_files import keep_files_in_memory
 from tests.support.servers.databases import (  # noqa: F401 - likewise
     emptied_dsn,
@@ -36,16 +37,24 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 keep_files_in_memory()
 
 _FOLDER: Final = Path(__file__).parent
-# These start, kill and restart processes and wait for them, or for answers: they begin first, so that in the end
-# no test process is left alone with one of them.
+# These start, kill and restart processes and wait for them, or for answers, or take seconds of CPU: they begin first, so
+# that in the end no test process is left alone with one of them.
 _LONG: Final = (
-    "integration/crash",
+    "integration/adapters/screeners/test_embedding",
+    "integration/adapters/store/postgres/test_event_log",
     "integration/chaos",
-    "integration/roles",
-    "integration/hostile",
+    "integration/client/test_client",
+    "integration/crash",
     "integration/docs",
+    "integration/engine/maintain/test_move_blobs",
     "integration/engine/subscribe/test_pasted_inputs",
+    "integration/engine/subscribe/test_subscriber_processes",
+    "integration/hostile",
+    "integration/interfaces/cli/commands/servers",
+    "integration/interfaces/rest/routes/test_events",
     "integration/interfaces/rest/test_openapi",
+    "integration/interfaces/test_exactly_once",
+    "integration/roles",
     "integration/support/test_servers",
 )
 
@@ -72,9 +81,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)  # after the order was drawn
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the long tests first."""
-    items.sort(key=_is_short)
+    """Put the long tests first in every test process."""
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = long_first(items, _is_long, _file, processes)
 
 
-def _is_short(item: pytest.Item) -> bool:
-    return not item.path.relative_to(_FOLDER).as_posix().startswith(_LONG)
+def _is_long(item: pytest.Item) -> bool:
+    return _file(item).startswith(_LONG)
+
+
+def _file(item: pytest.Item) -> str:
+    return item.path.relative_to(_FOLDER).as_posix()
