@@ -38,9 +38,9 @@ unit integration coverage soak doors-soak chaos import-check archive-check media
 unit: $(READY)  ## the unit tests, in one process (JOBS=2 for more)
 	$(BIN)/python -m pytest tests/unit -n $(or $(JOBS),0)
 
-# Their processes wait for other processes much of the time: twice as many keep two cores busy.
-integration: $(READY)  ## contracts, integration and fuzz tests, in JOBS=4 processes
-	$(BIN)/python -m pytest tests/contracts tests/integration tests/fuzz -n $(or $(JOBS),4) --dist worksteal
+# Their processes wait two fifths of the time, for timers and other processes: three for each of two cores keep these busy.
+integration: $(READY)  ## contracts, integration and fuzz tests, in JOBS=6 processes
+	$(BIN)/python -m pytest tests/contracts tests/integration tests/fuzz -n $(or $(JOBS),6) --dist worksteal
 
 # The browser is the system's; `make test` does not need it.
 test-browser: $(READY)  ## the console in a real, headless Chromium, which is installed if it can be
