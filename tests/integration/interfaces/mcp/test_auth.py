@@ -176,7 +176,8 @@ def test_a_request_that_never_ends_is_ended(tmp_path: Path, half: bytes) -> None
 
 def test_slow_second_head_on_kept_alive_connection_is_closed(tmp_path: Path) -> None:
     async def story() -> None:
-        hasty = ServeConfig(header_timeout_sec=0.2, keep_alive_sec=600.0)
+        # The first head has to be read within the limit on a busy machine too.
+        hasty = ServeConfig(header_timeout_sec=1.0, keep_alive_sec=600.0)
         async with (
             opened(tmp_path, serve=hasty) as stage,
             mcp_http_server(stage.services, "127.0.0.1", 0) as url,
