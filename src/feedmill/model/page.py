@@ -62,6 +62,18 @@ class Page(Value, Generic[T]):
     previous: str | None = None  # only where a list can be read backwards
 
 
+class LinePage(Value):
+    """One page of a list as JSON, an item on each line, with the cursor of the next one."""
+
+    lines: bytes  # a newline between two of them, and none elsewhere: JSON escapes it
+    next: str | None = None
+
+    @property
+    def items(self) -> tuple[bytes, ...]:
+        """The items, each as JSON."""
+        return tuple(self.lines.split(b"\n")) if self.lines else ()
+
+
 class HostFilter(Value):
     """Which hosts a list shows."""
 

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from feedmill.model.event import Event, StoredEntry
+from feedmill.model.page import LinePage
 from feedmill.publish.cloudevents import cloudevent
 
 # Legal inside JSON strings, but line ends to str.splitlines() and to some NDJSON readers.
@@ -46,6 +47,11 @@ def json_lines(values: Iterable[object]) -> bytes:
     return _without_separators(b"".join(msgspec.json.encode(one) + b"\n" for one in values))
 
 
+def page_lines(page: LinePage) -> bytes:
+    """The same of a page whose items are JSON already."""
+    return _without_separators(page.lines + b"\n") if page.lines else b""
+
+
 def position_of_line(line: bytes) -> tuple[int, str]:
     """The number and the id of the event on a line of either kind; 0 for a line that was cut."""
     try:
@@ -76,6 +82,8 @@ def _line(value: object) -> bytes:
 
 
 def _without_separators(lines: bytes) -> bytes:
+    # A single byte is found thirty times as fast as three, and few texts have these at all.
     for raw, escaped in _SEPARATORS:
-        lines = lines.replace(raw, escaped)
+        if raw[-1] in lines:
+            lines = lines.replace(raw, escaped)
     return lines

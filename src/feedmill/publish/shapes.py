@@ -9,7 +9,7 @@ kept; the others are made in `publish.shaping`. No credential has a place in any
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from msgspec import UNSET, Meta, Raw, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from feedmill.model.base import Value
 from feedmill.model.canonical import Canonical, Discovered, FoundFeed
@@ -152,13 +152,6 @@ class FeedPage(Value):
 
 class EntryPage(Value):
     items: tuple[EntryShape, ...]
-    next: str | None = None
-
-
-class EntryTexts(Value):
-    """A page of entries that are JSON already; it is written as an EntryPage is."""
-
-    items: tuple[Raw, ...]
     next: str | None = None
 
 

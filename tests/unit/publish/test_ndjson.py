@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.model.event import Event, StoredEntry
+from feedmill.model.page import LinePage
 from feedmill.publish.ndjson import (
     cloudevent_line,
     entry_line,
     event_line,
     is_event_line,
     json_lines,
+    page_lines,
     position_of_line,
 )
 
@@ -86,6 +88,14 @@ def test_many_lines_are_the_single_ones_one_after_the_other(texts: list[str]) ->
 
     assert lines == b"".join(json_lines([text]) for text in texts)
     assert [msgspec.json.decode(line) for line in lines.decode().splitlines()] == texts
+
+
+@given(st.lists(st.text()))
+def test_a_page_that_is_json_already_has_the_same_lines(texts: list[str]) -> None:
+    page = LinePage(lines=b"\n".join(map(msgspec.json.encode, texts)))
+
+    assert page_lines(page) == json_lines(texts)
+    assert page.items == tuple(map(msgspec.json.encode, texts))
 
 
 def test_lines_of_events_are_told_from_lines_of_entries() -> None:

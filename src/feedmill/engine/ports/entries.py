@@ -16,7 +16,7 @@ from feedmill.model.derived.cluster import (
 from feedmill.model.event import NewEvent, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FetchRecord
 from feedmill.model.identity import IdentityKey, KnownEntry
-from feedmill.model.page import EntryFilter, Page
+from feedmill.model.page import EntryFilter, LinePage, Page
 from feedmill.model.refresh import Committed, ExistingEntries, Refresh
 from feedmill.model.running.export import ExportBatch, ExportFilter, ExportName, ExportRow
 from feedmill.model.running.job import JobStep
@@ -37,10 +37,10 @@ class EntryStore(Protocol):
         before: str | None = None,  # the page in front of this cursor instead
         limit: int = 100,
     ) -> Page[StoredEntry]: ...
-    # The same for a caller that only passes them on: each as encoded JSON.
+    # The same for a caller that only passes them on: each as a line of JSON.
     async def entry_texts(
         self, where: EntryFilter, *, after: str | None = None, limit: int = 100
-    ) -> Page[bytes]: ...
+    ) -> LinePage: ...
     async def entry(self, entry_uid: str) -> StoredEntry | None: ...
     async def entries_by_uid(self, entry_uids: Sequence[str]) -> dict[str, StoredEntry]: ...
     async def revisions(self, entry_uid: str) -> tuple[Revision, ...]: ...

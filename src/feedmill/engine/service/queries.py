@@ -26,7 +26,7 @@ from feedmill.model.derived.search import SearchQuery
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import RawDocument
-from feedmill.model.page import EntryFilter
+from feedmill.model.page import EntryFilter, LinePage
 from feedmill.model.schedule import Decision
 from feedmill.publish import shapes
 from feedmill.publish.cursors import read_cursor, write_cursor
@@ -196,18 +196,16 @@ async def entries(
 
 async def entry_texts(
     where: EntryFilter, services: Services, *, cursor: str | None = None, limit: int | None = None
-) -> shapes.EntryTexts:
+) -> LinePage:
     """The same for an interface that returns JSON: every entry is encoded already."""
     if where.query is not None:
         found = await entries(where, services, cursor=cursor, limit=limit)
-        texts = tuple(msgspec.Raw(msgspec.json.encode(one)) for one in found.items)
-        return shapes.EntryTexts(items=texts, next=found.next)
+        lines = b"\n".join(map(msgspec.json.encode, found.items))
+        return LinePage(lines=lines, next=found.next)
     page = await services.store.entry_texts(
         where, after=read_cursor("entries", cursor), limit=clamp_limit(limit)
     )
-    return shapes.EntryTexts(
-        items=tuple(map(msgspec.Raw, page.items)), next=write_cursor("entries", page.next)
-    )
+    return LinePage(lines=page.lines, next=write_cursor("entries", page.next))
 
 
 async def feed_entries(

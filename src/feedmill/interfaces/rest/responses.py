@@ -20,7 +20,8 @@ from feedmill.interfaces.http_server import abort_connection
 from feedmill.interfaces.rest.auth import SCOPE, is_still_authorised
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.server_state import AnyRequest, app_state_of
-from feedmill.publish.ndjson import json_lines
+from feedmill.model.page import LinePage
+from feedmill.publish.ndjson import json_lines, page_lines
 
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
@@ -131,7 +132,15 @@ def list_answer(
     """A page as JSON, or it and all that follow as NDJSON; a list that is whole has one page."""
     if wants_ndjson(request):
         return stream_response(until_revoked(request, _lines(page, fetch_page)), NDJSON)
-    return json_response(request, page)
+    return bytes_response(request, page_json(page), JSON)
+
+
+def page_json(page: ListPage) -> bytes:
+    """The page as one JSON object; items that are JSON already are copied as they are."""
+    if not isinstance(page, LinePage):
+        return msgspec.json.encode(page)
+    items, following = page.lines.replace(b"\n", b","), msgspec.json.encode(page.next)
+    return b"".join((b'{"items":[', items, b'],"next":', following, b"}"))
 
 
 def stream_response(chunks: AsyncIterator[bytes], media_type: str) -> Stream:
@@ -244,7 +253,7 @@ async def _kept_page(
     version, url = state.services.store.version(), (scope["path"], scope["query_string"])
     page = kept.get(url, version)
     if page is None:
-        body = msgspec.json.encode(await fetch_page(cursor=cursor))
+        body = page_json(await fetch_page(cursor=cursor))
         page = KeptPage(version, body, etag_of(body))
         kept.put(url, page)
     return bytes_response(request, page.body, JSON, etag=page.etag)
@@ -252,8 +261,9 @@ async def _kept_page(
 
 async def _lines(page: ListPage, fetch_page: FetchPage | None) -> AsyncIterator[bytes]:
     while True:
-        if page.items:
-            yield json_lines(page.items)
+        lines = page_lines(page) if isinstance(page, LinePage) else json_lines(page.items)
+        if lines:
+            yield lines
         if page.next is None or fetch_page is None:
             return
         page = await fetch_page(cursor=page.next)

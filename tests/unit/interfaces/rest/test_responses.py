@@ -1,7 +1,9 @@
 """Pages that a server keeps until the next commit."""
 
 from sys import getrefcount
+from typing import Any
 
+import msgspec
 import pytest
 
 from feedmill.interfaces.rest.responses import (
@@ -10,9 +12,23 @@ from feedmill.interfaces.rest.responses import (
     KeptPage,
     KeptPages,
     etag_of,
+    page_json,
 )
+from feedmill.model.page import LinePage
 
 URL = ("/entries", b"limit=2")
+
+
+@pytest.mark.parametrize("items", [(), ("a\nb",), ("a", {"b": ["\u2028", None]}, 3)])
+@pytest.mark.parametrize("following", [None, "c.1"])
+def test_a_page_of_lines_is_the_json_of_the_page(
+    items: tuple[Any, ...], following: str | None
+) -> None:
+    lines = b"\n".join(map(msgspec.json.encode, items))
+
+    body = page_json(LinePage(lines=lines, next=following))
+
+    assert body == msgspec.json.encode({"items": items, "next": following})
 
 
 def page(version: int | None, body: bytes = b"{}") -> KeptPage:

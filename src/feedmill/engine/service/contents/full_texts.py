@@ -17,9 +17,9 @@ from feedmill.extract.opt_in import full_text_job
 from feedmill.model.base import Value
 from feedmill.model.derived.full_text import FullText
 from feedmill.model.event import StoredEntry
-from feedmill.model.page import EntryFilter
+from feedmill.model.page import EntryFilter, LinePage
 from feedmill.publish.events import event_of_full_text
-from feedmill.publish.shapes import EntryTexts, FullTextShape
+from feedmill.publish.shapes import FullTextShape
 
 _PAGE = 200
 
@@ -49,13 +49,11 @@ async def entry_with_full_text(entry_uid: str, services: Services) -> dict[str, 
 
 async def entries_with_full_text(
     where: EntryFilter, services: Services, *, cursor: str | None = None, limit: int | None = None
-) -> EntryTexts:
+) -> LinePage:
     """Entries that match the filter, each with its full text in `full_text`."""
     page = await queries.entries(where, services, cursor=cursor, limit=limit)
     items = await _with_full_texts(page.items, services)
-    return EntryTexts(
-        items=tuple(msgspec.Raw(msgspec.json.encode(one)) for one in items), next=page.next
-    )
+    return LinePage(lines=b"\n".join(map(msgspec.json.encode, items)), next=page.next)
 
 
 async def with_full_content(

@@ -34,7 +34,7 @@ from feedmill.adapters.store.tables.paging import (
 )
 from feedmill.errors import UsageError
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
-from feedmill.model.page import EntryFilter, Page
+from feedmill.model.page import EntryFilter, LinePage, Page
 
 _ENTRIES: Final = f"SELECT {STORED_COLUMNS}, e.entry_id {FROM_ENTRIES}"
 # The entry of a public id, or the one that it became when their feeds were merged.
@@ -85,30 +85,31 @@ def entries(
 
 def entry_texts(
     where: EntryFilter, *, after: str | None = None, limit: int = 100
-) -> Query[Page[bytes]]:
+) -> Query[LinePage]:
     """The same entries as JSON."""
     page = yield from entries(where, after=after, limit=limit)
-    return Page(items=tuple(map(json.encode, page.items)), next=page.next)
+    return LinePage(lines=b"\n".join(map(json.encode, page.items)), next=page.next)
 
 
 def entry_texts_of_sqlite(
     where: EntryFilter, *, after: str | None = None, limit: int = 100
-) -> Query[Page[bytes]]:
+) -> Query[LinePage]:
     """The same, written by SQLite: no value is made of a row only to be encoded again."""
     if where.order == "relevance":
         return (yield from entry_texts(where, after=after, limit=limit))
     keys, _ = ENTRY_ORDERS[where.order]
     place = " || '.' || ".join(keys)
-    form = f"SELECT group_concat({place}, ' '), {_LINES} FROM ({{}}) n {_OF_NUMBERS}"
-    select, texts = "SELECT e.entry_id FROM entries e", list[bytes]()
+    form = f"SELECT count(*), group_concat({place}, ' '), {_LINES} FROM ({{}}) n {_OF_NUMBERS}"
+    select, texts, left = "SELECT e.entry_id FROM entries e", list[bytes](), limit
     while True:
-        wanted = min(limit - len(texts), _LINES_AT_ONCE)
-        ((places, lines),) = yield from _entry_rows(select, where, after, wanted, form=form)
-        found = lines.split(b"\n") if lines else []
-        after = places.split()[wanted - 1] if len(found) > wanted else None
-        texts += found[:wanted]
-        if after is None or len(texts) == limit:
-            return Page(items=tuple(texts), next=after)
+        wanted = min(left, _LINES_AT_ONCE)
+        ((found, places, lines),) = yield from _entry_rows(select, where, after, wanted, form=form)
+        after, left = None, left - wanted
+        if found > wanted:  # the last line only says that there are more
+            after, lines = places.split()[wanted - 1], lines[: lines.rindex(b"\n")]
+        texts += [lines] if found else []
+        if after is None or not left:
+            return LinePage(lines=b"\n".join(texts), next=after)
 
 
 def entry(entry_uid: str) -> Query[StoredEntry | None]:
