@@ -72,7 +72,7 @@ NOT_FOR_READING = (
     "rich", "structlog", "prometheus_client", "pycurl", "lxml", "nh3", "puremagic", "litestar", "grpc", "mcp",
     "asyncpg", "onnxruntime", "opentelemetry", "feedmill_demo", "feedmill.parse.document",
     "feedmill.normalise.entry", "feedmill.adapters.http.fetcher", "feedmill.app.screeners",
-    "feedmill.engine.documents.read_document", "feedmill.engine.documents.fetch_document", "feedmill.engine.jobs.websub", "feedmill.publish.metafeeds", "feedmill.search.tokens", "feedmill.cluster.sketch",
+    "feedmill.engine.documents.read_document", "feedmill.engine.documents.fetch_document", "feedmill.engine.jobs.websub", "feedmill.publish.metafeeds", "feedmill.search.tokens", "feedmill.canonicalise.policies", "feedmill.cluster.sketch",
 )  # fmt: skip
 
 

@@ -19,7 +19,6 @@ from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.running.jobs import advance_job, holds_job
-from feedmill.canonicalise.policies import canonical_link
 from feedmill.cluster.group import Edge, Group, Member, group
 from feedmill.model.base import Value
 from feedmill.model.derived.cluster import (
@@ -233,6 +232,8 @@ def cluster_id_of(cluster_no: int | None) -> str | None:
 
 def _links(canonical: str | None, final_url: str | None, page_url: str | None) -> tuple[str, ...]:
     """The link of an entry, where its page was served, and what the page calls itself; in one spelling."""
+    from feedmill.canonicalise.policies import canonical_link  # noqa: PLC0415  # 4 ms that no list needs
+
     spelled = (canonical_link(one) for one in (final_url, page_url) if one)
     return tuple(dict.fromkeys(one for one in (canonical, *spelled) if one))
 
