@@ -214,14 +214,16 @@ class CurlFetcher:
             request = self._request(target, (address,), headers, way, may_send=may_send)
             return await self._wires.send(request, target.host, way.limits)
 
-        addresses, asked = alternate_families(target.addresses), 0
-        known = self._reached.get(target.host)
+        known, asked = self._reached.get(target.host), 0
+        # A name that gives other addresses every time still has the family that can be reached.
+        addresses = alternate_families(target.addresses, like=known)
         if known in addresses:  # no race where the last poll had an answer
             answer = await send(known)
             if answer.error not in UNREACHED or most == 1:
                 return answer, 1
             self._reached.pop(target.host, None)
-            addresses, asked = tuple(a for a in addresses if a != known), 1
+            others = tuple(a for a in target.addresses if a != known)
+            addresses, asked = alternate_families(others), 1
         answer, address, raced = await send_to_first(addresses[: most - asked], send)
         if answer.error not in UNREACHED:
             self._remember(target.host, address)

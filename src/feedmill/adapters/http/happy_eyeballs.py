@@ -20,10 +20,11 @@ MaySend = Callable[[], bool]
 SendTo = Callable[[str, MaySend], Coroutine[Any, Any, BufferedResponse]]
 
 
-def alternate_families(addresses: Sequence[str]) -> tuple[str, ...]:
-    """IPv6 and IPv4 by turns, beginning with the family of the first address (section 4)."""
-    first = [a for a in addresses if (":" in a) == (":" in addresses[0])]
-    other = [a for a in addresses if (":" in a) != (":" in addresses[0])]
+def alternate_families(addresses: Sequence[str], like: str | None = None) -> tuple[str, ...]:
+    """IPv6 and IPv4 by turns, beginning with the family of `like`, else of the first address (section 4)."""
+    is_ipv6 = ":" in (like or addresses[0])
+    first = [a for a in addresses if (":" in a) == is_ipv6]
+    other = [a for a in addresses if (":" in a) != is_ipv6]
     return tuple(a for a in chain.from_iterable(zip_longest(first, other)) if a is not None)
 
 

@@ -233,6 +233,25 @@ def test_an_address_that_swallows_connections_is_passed_over_and_not_asked_again
     run(story)
 
 
+def test_family_that_was_reached_is_asked_first_when_a_name_has_new_addresses() -> None:
+    table = {"feeds.example": [("::1", "127.0.0.1"), ("::1", "127.0.0.9")]}
+    script = always(answer(body=b"x"))
+
+    async def story() -> None:
+        async with (
+            serving(script) as server,
+            serving(script, host="127.0.0.9", port=server.port),
+            fetching(table, allow_cidrs=("127.0.0.0/8", "::1/128")) as fetcher,
+        ):
+            first = await get(fetcher, server.url(host="feeds.example"))
+            second = await get(fetcher, server.url(host="feeds.example"))
+
+        assert (first.status, first.retries) == (200, 1)
+        assert (second.status, second.retries) == (200, 0)
+
+    run(story)
+
+
 @contextmanager
 def full_backlog(host: str, port: int) -> Iterator[None]:
     """A listener whose queue is full: the system drops every further connection without a word."""

@@ -68,6 +68,20 @@ def test_families_alternate_beginning_with_the_first(
     assert alternate_families(given) == expected
 
 
+@pytest.mark.parametrize(
+    ("like", "expected"),
+    [(OTHER, (V4, V6, OTHER)), ("2001:db8::7", (V6, V4, OTHER)), (None, (V6, V4, OTHER))],
+)
+def test_family_of_the_address_that_was_reached_comes_first(
+    like: str | None, expected: tuple[str, ...]
+) -> None:
+    assert alternate_families((V6, V4, OTHER), like=like) == expected
+
+
+def test_addresses_of_the_other_family_alone_are_kept_in_order() -> None:
+    assert alternate_families((V4, OTHER), like=V6) == (V4, OTHER)
+
+
 def test_address_that_answers_at_once_is_the_only_one_tried() -> None:
     wires = Wires(v6=ready, v4=ready)
 
