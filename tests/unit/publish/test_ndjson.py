@@ -90,6 +90,16 @@ def test_many_lines_are_the_single_ones_one_after_the_other(texts: list[str]) ->
     assert [msgspec.json.decode(line) for line in lines.decode().splitlines()] == texts
 
 
+@pytest.mark.parametrize("texts", [[], ["a"], ["a\nb", "c\u2028d", ""]])
+def test_a_page_of_lines_has_an_item_on_each(texts: list[str]) -> None:
+    page = LinePage(lines=b"\n".join(map(msgspec.json.encode, texts)))
+
+    assert [msgspec.json.decode(item) for item in page.items] == texts
+    assert page_lines(page).decode().splitlines() == [
+        json_lines([text]).decode().rstrip("\n") for text in texts
+    ]
+
+
 @given(st.lists(st.text()))
 def test_a_page_that_is_json_already_has_the_same_lines(texts: list[str]) -> None:
     page = LinePage(lines=b"\n".join(map(msgspec.json.encode, texts)))
