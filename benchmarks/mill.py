@@ -82,7 +82,7 @@ _SCENARIOS: Final = {
     "postgres": Scenario(what="5 % 200s, PostgreSQL", feeds=2_000, fresh_every=20, postgres=True),
     "postgres-304": Scenario(what="304s, PostgreSQL", feeds=2_000, postgres=True),
 }  # fmt: skip
-_APART: Final = ("1m", "two", "traces")  # only when they are asked for
+_APART: Final = ("1m", "two", "traces", "stored")  # only when they are asked for
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +124,8 @@ def _lines_of(name: str, *, quick: bool, base: str | None, pages: bool) -> list[
         return doubled(4_000 // (_QUICK if quick else 1))
     if name == "traces":
         return traced(4_000 // (_QUICK if quick else 1))
+    if name == "stored":
+        return grown(10 if quick else 40)
     one = _SCENARIOS[name]
     if quick:
         one = msgspec.structs.replace(
@@ -270,6 +272,24 @@ def traced(feeds: int) -> list[Line]:
     ratio = median(off["cpu"] / off["polls"] * on["polls"] / on["cpu"] for on, off in pairs)
     what = "traces of 1 %: polls per CPU-second against off"
     return [Line(what=what, figure=ratio, unit="×", at_least=0.97)]
+
+
+def grown(passes: int) -> list[Line]:
+    """A store of 1,000 feeds and one of 100,000, in turns: the same 500 are polled."""
+    with ExitStack() as stack:
+        publisher = stack.enter_context(Publisher("--fresh-every", "20"))
+        mills = [_Mill(stack.enter_context(mill(_home(stack))), None) for _ in range(2)]
+        for number, (each, stored) in enumerate(zip(mills, (1_000, 100_000), strict=True)):
+            _begin(each, publisher.urls(500, first=number * 1_000_000), stored)
+        turns = _take_turns([each.contestant for each in mills], passes)
+    few, many = ([turn["cpu"] / turn["polls"] for turn in each] for each in turns)
+    what = "5 % 200s, 100,000 feeds stored against 1,000"
+    note = f"{median(few) * 1e6:,.0f} and {median(many) * 1e6:,.0f} µs of CPU"
+    ratio, least = median(many) / median(few), min(many) / min(few)
+    return [
+        Line(what=what, figure=ratio, unit="×", at_most=1.25, note=note),
+        Line(what=f"{what}, least", figure=least, unit="×"),
+    ]
 
 
 def _traced_and_not(contestant: Contestant, *, first: bool) -> tuple[Figures, Figures]:
