@@ -60,12 +60,13 @@ class Scan(Value):
 class _KnownSpans:
     """Entries that are known, found again by their length and digest: nothing in them is looked at.
 
-    They mostly follow each other as they did in the last document, in this order or in the other.
-    What is tried and hashed in vain is bounded, whatever lengths a publisher has prepared.
+    They mostly follow each other in the order in which they came in, the newest first or last. Else an entry ends
+    with the first closing tag after its start, unless that is within a CDATA section or a comment: then all known
+    lengths are tried. What is searched, tried and hashed in vain is bounded, whatever a publisher has prepared.
     """
 
     __slots__ = (
-        "_closing", "_known", "_last", "_left", "_lengths", "_next", "_seed", "_tries", "_utf8",
+        "_closing", "_known", "_last", "_left", "_lengths", "_next", "_numbers", "_seed", "_tries", "_utf8",
         "marks",
     )  # fmt: skip
 
@@ -76,7 +77,8 @@ class _KnownSpans:
         self._next = _following(name)
         self._known = known
         self._lengths = tuple(known.values())
-        self._left = len(utf8)
+        self._numbers = {length: number for number, length in enumerate(self._lengths)}
+        self._left = 2 * len(utf8)
         self._tries = _TRIES
         self._last = -1
         self.marks: dict[int, str] = {}  # by where the entry begins
@@ -86,11 +88,12 @@ class _KnownSpans:
 
         The answer is where the last one ends; -1 when there is none.
         """
-        end = self._end(start, self._last + 1)
+        end = self._end(start)
         if end < 0 <= self._tries:
             self._tries -= len(self._lengths)
             numbers = range(len(self._lengths))
-            end = next((end for number in numbers if (end := self._end(start, number)) >= 0), -1)
+            found = (self._end_of(number, start) for number in numbers)
+            end = next((end for end in found if end >= 0), -1)
         last = -1
         while end >= 0:
             spans.append((start, end))
@@ -99,13 +102,29 @@ class _KnownSpans:
             if following is None:
                 break
             start = following.end()
-            end = self._end(start, self._last + 1)
+            end = self._end(start)
         return last
 
-    def _end(self, start: int, number: int) -> int:
-        """Where the known entry of this number ends, if it is the one that begins there; else -1."""
-        if number >= len(self._lengths):
+    def _end(self, start: int) -> int:
+        """Where the known entry that begins there probably ends; else -1."""
+        last = self._last
+        if last > 0 and (end := self._end_of(last - 1, start)) >= 0:
+            return end
+        if last + 1 < len(self._lengths) and (end := self._end_of(last + 1, start)) >= 0:
+            return end
+        if self._left < 0:
             return -1
+        closing = self._utf8.find(self._closing, start)
+        end = len(self._utf8) if closing < 0 else closing + len(self._closing)
+        number = self._numbers.get(end - start)
+        if number is not None:
+            return self._end_of(number, start)
+        # Entries that are never closed must not be searched to the end of the document one by one.
+        self._left -= end - start
+        return -1
+
+    def _end_of(self, number: int, start: int) -> int:
+        """Where the known entry of this number ends, if it is the one that begins there; else -1."""
         end = start + self._lengths[number]
         closing = self._closing
         closed = self._utf8.startswith(closing, max(end - len(closing), start))

@@ -323,6 +323,42 @@ def test_known_entries_beyond_the_limit_do_not_stand_for_those_within_it() -> No
     assert again.touched == tuple(slices[1:3])
 
 
+@pytest.mark.parametrize(
+    "order",
+    [
+        pytest.param([0, 1, 2, 3, 4], id="as in the document"),
+        pytest.param([4, 3, 2, 1, 0], id="each came in before the one above it"),
+        pytest.param([2, 3, 4, 1, 0], id="three at first, then one by one"),
+        pytest.param([3, 0, 4, 2, 1], id="any"),
+    ],
+)
+def test_known_entries_are_passed_over_in_whatever_order_they_came_in(order: list[int]) -> None:
+    texts = ["a", "bb", "<![CDATA[</item>]]>", "dddd", "<!--</item>-->"]
+    items = [f"<item><guid>g{at}</guid>{text}</item>" for at, text in enumerate(texts)]
+    slices = [one.slice for one in read(rss("".join(items)).encode()).entries if one.slice]
+    body = rss("<item><guid>new</guid></item>" + "".join(items)).encode()
+
+    again = parse_document(
+        RawDocument(body=body),
+        ParseLimits(),
+        {slices[at].digest: slices[at].length for at in order},
+    )
+
+    assert isinstance(again, ParsedFeed)
+    assert [entry.id for entry in again.entries] == ["new"]
+    assert [one.digest for one in again.touched] == [one.digest for one in slices]
+
+
+def test_entries_that_are_never_closed_read_the_same_when_others_are_known() -> None:
+    body = rss("".join(f"<item><guid>g{at}</guid>" for at in range(50))).encode()
+    known = read(rss(FIRST).encode()).entries[0].slice
+    assert known is not None
+
+    again = parse_document(RawDocument(body=body), ParseLimits(), {known.digest: known.length})
+
+    assert again == read(body)
+
+
 def test_the_limit_holds_where_entries_must_be_counted_in_the_tree() -> None:
     limits = ParseLimits(max_items=1)
     nested = f"<item><guid>g1</guid><x>{FIRST}</x></item>"
