@@ -7,7 +7,9 @@ Entry -> Identified ; Identified x KnownEntry -> Added | Revised | Touched | Ski
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
+
+import msgspec
 
 from feedmill.model.base import Value
 from feedmill.model.entry import Entry
@@ -31,6 +33,9 @@ ArticleFate = Literal[
     "duplicate",  # another source has it: a skipped article and a kept entry (D10)
     "none",  # neither title, link nor summary: there is nothing to hash
 ]
+
+
+_digests: Final = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode
 
 
 class IdentityKey(Value):
@@ -84,7 +89,7 @@ class KnownEntry(Value):
     item_hash: str | None = None
     content_hash: str | None = None  # None once retention took the content (D13)
     content_version: str | None = None
-    field_digests: tuple[tuple[str, str], ...] = ()
+    stored_digests: str | None = None  # of each field, as JSON
     article_hash: str | None = None
     slice_digest: str | None = None
     slice_length: int | None = None
@@ -92,6 +97,17 @@ class KnownEntry(Value):
     updated: datetime | None = None
     removed: bool = False
     legacy: bool = False  # found by its dedupe_key: its keys are not registered yet (000 step 4)
+
+    @property
+    def field_digests(self) -> tuple[tuple[str, str], ...]:
+        """The digest of each field; none where none are stored or they cannot be read.
+
+        Read when they are asked for: of the thirty rows of a document hardly one is ever compared by field.
+        """
+        try:
+            return _digests(self.stored_digests or "[]")
+        except msgspec.DecodeError:
+            return ()
 
 
 class Added(Value):

@@ -113,7 +113,7 @@ class Ledger:
             item_hash=seen.item_hash,
             content_hash=seen.content_hash,
             content_version=seen.content_version,
-            field_digests=seen.field_digests,
+            stored_digests=msgspec.json.encode(seen.field_digests).decode(),
             article_hash=seen.article_hash,
             slice_digest=None if seen.entry.slice is None else seen.entry.slice.digest,
             published=seen.entry.published,
@@ -367,7 +367,7 @@ def test_an_item_without_guid_and_link_is_known_by_its_hash_with_low_confidence(
 def test_an_item_that_returns_after_its_content_expired_is_restored_not_new() -> None:
     ledger = Ledger()
     ledger.read(entry("g"))
-    ledger.forget(1, content_hash=None, content_version=None, field_digests=())
+    ledger.forget(1, content_hash=None, content_version=None, stored_digests=None)
 
     change = only(ledger.read(entry("g")))
 
@@ -591,10 +591,15 @@ def test_a_changed_recipe_rewrites_rows_without_announcing_anything() -> None:
     assert change.refresh
 
 
-def test_a_revision_against_a_row_without_digests_says_that_it_does_not_know_what_changed() -> None:
+@pytest.mark.parametrize(
+    "stored", [pytest.param(None, id="none stored"), pytest.param("[[", id="damaged")]
+)
+def test_a_revision_against_a_row_without_digests_says_that_it_does_not_know_what_changed(
+    stored: str | None,
+) -> None:
     ledger = Ledger()
     ledger.read(entry("g", title="Before"))
-    ledger.forget(1, field_digests=())
+    ledger.forget(1, stored_digests=stored)
 
     change = only(ledger.read(entry("g", title="After")))
 

@@ -127,7 +127,7 @@ def legacy_known(found: KnownEntry, dedupe_key: str, taken: set[IdentityKey]) ->
 
 _KNOWN: Final = RowCodec(
     KnownEntry,
-    "entry_id entry_uid feed_id guid canonical_link title_hash item_hash content_hash content_version field_digests"
+    "entry_id entry_uid feed_id guid canonical_link title_hash item_hash content_hash content_version stored_digests"
     " article_hash slice_digest slice_length published updated removed",
     "keys",
     table="entries",
