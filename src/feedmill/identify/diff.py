@@ -4,7 +4,7 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from feedmill.config import IdentifyConfig
-from feedmill.identify.document_profile import profile_document
+from feedmill.identify.document_profile import DocumentProfile, profile_document
 from feedmill.identify.keys import item_key
 from feedmill.identify.match import Match, Matching, match
 from feedmill.identify.new_keys import new_keys, new_uid, same_elsewhere
@@ -40,14 +40,16 @@ def diff(
     *,
     touched: Sequence[UnchangedEntry] = (),
     articles: Collection[str] = (),
+    profile: DocumentProfile | None = None,
 ) -> Changes:
     """Every change that a document makes, in document order, a re-key first.
 
     `known` are the rows that hold any of `keys_of(seen)`; giving the rows of the feed's last
     document as well lets a re-key be seen whose links are shared. `touched` is what `touch`
-    found, `articles` are the hashes of `articles_of(seen)` that the store has.
+    found, `articles` are the hashes of `articles_of(seen)` that the store has, `profile` is that of
+    the document where it is at hand.
     """
-    profile = profile_document([item.entry for item in seen], feed, config, touched)
+    profile = profile or profile_document([item.entry for item in seen], feed, config, touched)
     matching = match(known, seen, feed, profile, config, touched)
     found = _item_changes(seen, matching, feed, articles)
     overtaken = {hit.row.entry_id for hit in matching.matches.values()}
@@ -194,23 +196,25 @@ def _offset(change: Change) -> int:
 
 
 def _summary(changes: Sequence[Change], config: IdentifyConfig) -> ChangeSummary:
-    revised = [change for change in changes if isinstance(change, Revised)]
-    touched = sum(isinstance(change, UnchangedEntry) for change in changes)
+    # Almost all are unchanged: only the others are looked at, and by one kind after the other.
+    others = [change for change in changes if not isinstance(change, UnchangedEntry)]
+    touched = len(changes) - len(others)
+    revised = [change for change in others if isinstance(change, Revised)]
     rewritten = sum(not _TEXT.isdisjoint(change.changed) for change in revised)
     flood = max(
         config.history_rewritten_min_items,
         config.history_rewritten_ratio * (len(revised) + touched),
     )
     return ChangeSummary(
-        added=sum(isinstance(change, Added) for change in changes),
+        added=sum(isinstance(change, Added) for change in others),
         revised=len(revised),
         touched=touched,
-        skipped=sum(isinstance(change, Skipped) for change in changes),
-        rekeyed=sum(len(change.remaps) for change in changes if isinstance(change, Rekeyed)),
-        conflicts=sum(isinstance(change, Conflict) for change in changes),
+        skipped=sum(isinstance(change, Skipped) for change in others),
+        rekeyed=sum(len(change.remaps) for change in others if isinstance(change, Rekeyed)),
+        conflicts=sum(isinstance(change, Conflict) for change in others),
         articles_skipped=sum(
             change.article == "duplicate"
-            for change in changes
+            for change in others
             if isinstance(change, Added | Revised)
         ),
         history_rewritten=rewritten >= flood,

@@ -29,14 +29,16 @@ def identify(
     *,
     touched: Sequence[UnchangedEntry] = (),
     reader: str = "",
+    profile: DocumentProfile | None = None,
 ) -> tuple[Identified, ...]:
     """Each entry with its keys and hashes, in document order.
 
     `touched` are the document's entries that were recognised by their slice alone; `reader` is
-    the version of the parser and normaliser, a part of what content hashes can be compared with.
+    the version of the parser and normaliser, a part of what content hashes can be compared with;
+    `profile` is that of the document where it is at hand.
     """
-    profile = profile_document(entries, feed, config, touched)
-    return tuple(_identified(entry, feed, config, profile, reader) for entry in entries)
+    found = profile or profile_document(entries, feed, config, touched)
+    return tuple(_identified(entry, feed, config, found, reader) for entry in entries)
 
 
 def keys_of(seen: Iterable[Identified]) -> frozenset[IdentityKey]:

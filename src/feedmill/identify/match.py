@@ -192,8 +192,8 @@ class _Matcher:
         self.matches[position] = Match(row=row, by=by)
 
     def open(self) -> list[int]:
-        done = (self.matches, self.repeats, self.repeats_known)
-        return [at for at in range(len(self.seen)) if not any(at in some for some in done)]
+        done = self.matches.keys() | self.repeats.keys() | self.repeats_known.keys()
+        return [at for at in range(len(self.seen)) if at not in done]
 
     def free_rows(self) -> list[KnownEntry]:
         """Rows of this feed without a match, whose guid stands nowhere in the document."""

@@ -34,6 +34,8 @@ def apply_tombstones(
 
     A tombstone counts when it is not older than the entry (RFC 6721 3), and only in its own feed.
     """
+    if not tombstones:
+        return ()
     tombstone_by_id = _newest_tombstones(tombstones)
     alive = {guid_of(entry) for entry in without_withdrawn(entries, tombstones)}
     removed = []

@@ -34,18 +34,24 @@ def learn_volatile(
     known: tuple[VolatileField, ...], changes: Changes, now: datetime
 ) -> tuple[VolatileField, ...]:
     """What is known of volatile fields after a document; a document without known entries says nothing."""
-    again = [one for one in changes.changes if isinstance(one, Revised | UnchangedEntry)]
-    if not again:
-        return known
+    again = 0
     changed: defaultdict[str, list[int]] = defaultdict(list)
-    for one in again:
-        for name in _changed(one):
+    for one in changes.changes:
+        if isinstance(one, UnchangedEntry):
+            again += 1
+            names = _changed(one) if one.new_keys else ()
+        elif isinstance(one, Revised):
+            again += 1
+            names = _changed(one)
+        else:
+            continue
+        for name in names:
             changed[name].append(one.known.entry_id)
-    if not (changed or known):
+    if not again or not (changed or known):
         return known
     before = {one.name: one for one in known}
     found = (
-        _follow(before.get(name), name, changed.get(name, []), len(again), now)
+        _follow(before.get(name), name, changed.get(name, []), again, now)
         for name in sorted({*before, *changed})
     )
     return tuple(one for one in found if one is not None)

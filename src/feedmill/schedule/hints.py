@@ -73,6 +73,8 @@ def read_skip_hours(hours: Iterable[int]) -> tuple[int, ...]:
 def read_skip_days(names: Iterable[str]) -> tuple[str, ...]:
     """The days Mon..Sun that were named, in the order of the week; case and length are free."""
     wanted = {name.strip().rstrip(".").lower() for name in names}
+    if not wanted:
+        return ()
     return tuple(
         day[:3] for day in _DAYS if any(day[:end].lower() in wanted for end in range(3, 10))
     )

@@ -63,6 +63,10 @@ def test_a_tombstone_removes_an_entry_that_was_never_updated(known: KnownEntry) 
     assert len(apply_tombstones([known], [tombstone], FEED)) == 1
 
 
+def test_a_document_without_tombstones_removes_nothing_by_them() -> None:
+    assert apply_tombstones([ROW], (), FEED) == ()
+
+
 def test_the_youngest_of_several_tombstones_counts() -> None:
     old = Tombstone(ref="tag:1", when="2024-05-06T11:00:00Z")
     new = Tombstone(ref="tag:1", when="2024-05-06T13:00:00Z")

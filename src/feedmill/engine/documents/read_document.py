@@ -18,6 +18,7 @@ from feedmill.config import Config
 from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.ports.entries import CommitStore
 from feedmill.identify.diff import diff
+from feedmill.identify.document_profile import DocumentProfile, profile_document
 from feedmill.identify.hashes import as_utc
 from feedmill.identify.identify import (
     articles_of,
@@ -79,6 +80,7 @@ class ParsedDocument(Value):
     parsed: ParsedFeed
     clean: NormalisedFeed
     identity: FeedIdentity
+    profile: DocumentProfile
     seen: tuple[Identified, ...]
     touched: tuple[UnchangedEntry, ...]
     rows: tuple[KnownEntry, ...]
@@ -176,11 +178,15 @@ def read_document(
         alive = without_withdrawn(clean.entries, parsed.tombstones)
         if GUID in identity.volatile:
             alive = tuple(replace(entry, guid=None) for entry in alive)
-        seen = identify(alive, identity, config.identify, touched=touched, reader=reader)
+        profile = profile_document(alive, identity, config.identify, touched)
+        seen = identify(
+            alive, identity, config.identify, touched=touched, reader=reader, profile=profile
+        )
     return ParsedDocument(
         parsed=parsed,
         clean=clean,
         identity=identity,
+        profile=profile,
         seen=seen,
         touched=touched,
         rows=rows,
@@ -227,6 +233,7 @@ def compare(
         config.identify,
         touched=document.touched,
         articles=recalled.articles,
+        profile=document.profile,
     )
     removed = apply_tombstones(rows, parsed.tombstones, identity, document.clean.entries)
     if parsed.complete and not parsed.truncated:

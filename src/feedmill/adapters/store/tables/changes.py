@@ -208,6 +208,8 @@ def group_changes(batch: ChangeBatch, document: PendingDocument) -> None:
     """Put every change of the document where it belongs."""
     for change in document.changes:
         match change:
+            case UnchangedEntry(seen=None, new_keys=()):  # most of them: recognised by the slice
+                document.known.add(change.known.entry_id)
             case Added():
                 batch.added.setdefault(change.entry_uid, (document, change))
                 batch.articles.append((change.seen, change.entry_uid, document.seen_at))
