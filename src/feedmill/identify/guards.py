@@ -40,7 +40,8 @@ class Guards:
         config: IdentifyConfig,
     ) -> None:
         self.feed, self.config, self.ignored = feed, config, profile.ignored_guids
-        self.standing = {item.guid for item in seen} | {self.guid_of(t.known) for t in touched}
+        self.touched_guids = self.guids_of([t.known for t in touched])
+        self.standing = {item.guid for item in seen}.union(self.touched_guids)
 
     def strong_steps(self) -> tuple[MatchStep, ...]:
         """The publisher's id and its other spellings, strongest first."""
@@ -62,6 +63,16 @@ class Guards:
 
     def guid_of(self, row: KnownEntry) -> str | None:
         return None if row.guid in self.ignored else row.guid
+
+    def guids_of(self, rows: Sequence[KnownEntry]) -> list[str | None]:
+        """`guid_of` for each of many rows, without a call for each."""
+        ignored = self.ignored
+        return [None if row.guid in ignored else row.guid for row in rows]
+
+    def ours(self, rows: Sequence[KnownEntry]) -> list[KnownEntry]:
+        """The rows for which `is_ours` is true, without a call for each."""
+        feed_id = self.feed.feed_id
+        return [row for row in rows if row.feed_id is None or row.feed_id == feed_id]
 
     def is_ours(self, row: KnownEntry) -> bool:
         # A row of another feed is never taken over: a second source is an entry of its own (D10),

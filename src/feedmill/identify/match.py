@@ -100,8 +100,11 @@ class _Matcher:
         self.owners = {key: row for row in self.rows for key in row.keys}
         self.claimed = {t.known.entry_id for t in touched}
         self.matches: dict[int, Match] = {}
-        self.ours = [row for row in self.rows if self.guards.is_ours(row)]
-        self.pairs = {(self.guards.guid_of(row), row.canonical_link): row for row in self.ours}
+        self.ours = self.guards.ours(self.rows)
+        guids = self.guards.guids_of(self.ours)
+        self.pairs = {
+            (guid, row.canonical_link): row for guid, row in zip(guids, self.ours, strict=True)
+        }
         self.repeats = find_repeats(seen, self.pairs)
         self.repeats_known: dict[int, KnownEntry] = {}
         self.renamed: tuple[int, ...] = ()
@@ -147,7 +150,7 @@ class _Matcher:
             if found.by == "alias" and is_renamed(self.seen[at], found.row)
         ]
         guids = sum(i not in self.repeats and s.guid is not None for i, s in enumerate(self.seen))
-        guids += sum(self.guards.guid_of(t.known) is not None for t in self.touched)
+        guids += sum(one is not None for one in self.guards.touched_guids)
         if is_mass_rekey(len(pairs) + len(flipped), guids, self.config):
             self.renamed = tuple(sorted([*pairs, *flipped]))
             for position, row in pairs.items():
@@ -192,8 +195,12 @@ class _Matcher:
         self.matches[position] = Match(row=row, by=by)
 
     def open(self) -> list[int]:
-        done = self.matches.keys() | self.repeats.keys() | self.repeats_known.keys()
-        return [at for at in range(len(self.seen)) if at not in done]
+        matches, repeats, known = self.matches, self.repeats, self.repeats_known
+        return [
+            at
+            for at in range(len(self.seen))
+            if at not in matches and at not in repeats and at not in known
+        ]
 
     def free_rows(self) -> list[KnownEntry]:
         """Rows of this feed without a match, whose guid stands nowhere in the document."""

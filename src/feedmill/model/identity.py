@@ -188,6 +188,9 @@ class ChangeSummary(Value):
     history_rewritten: bool = False
 
 
+_WRITTEN: Final = (Added, Revised)  # a union would be made anew for every entry
+
+
 class Changes(Value):
     """What one document changed, in document order; a re-key comes first."""
 
@@ -199,7 +202,7 @@ class Changes(Value):
     @property
     def written(self) -> tuple[Added | Revised, ...]:
         """The entries that come in or change."""
-        return tuple(one for one in self.changes if isinstance(one, Added | Revised))
+        return tuple([one for one in self.changes if isinstance(one, _WRITTEN)])
 
     @property
     def modified_count(self) -> int:

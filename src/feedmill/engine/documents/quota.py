@@ -25,6 +25,7 @@ if (
     from feedmill.engine.documents.read_document import ComparedDocument
 
 _DAY_SEC: Final = 86_400
+_KNOWN: Final = (Revised, UnchangedEntry)  # a union would be made anew for every entry
 _SETTINGS: Final[dict[QuotaReason, tuple[str, str]]] = {
     "entries-per-poll": ("entries_per_poll", "new entries of one document"),
     "entries-per-day": ("entries_per_day", "new entries a day"),
@@ -63,7 +64,10 @@ def apply_quota(
     if not (summary.added or summary.revised or summary.rekeyed or read.held):
         idle = None if before is None else replace(use, waiting=0, reason=None)
         return QuotaResult(read=_with_few_keys(read, quota.identities_per_entry), use=idle)
-    kept = tuple(budget.take(change) for change in read.changes.changes)
+    kept = tuple(
+        change if isinstance(change, UnchangedEntry) else budget.take(change)
+        for change in read.changes.changes
+    )
     held = tuple(one for one in read.held if budget.takes(one.change.seen, is_new=True))
     use = budget.use()
     if use.waiting:
@@ -202,12 +206,12 @@ def _entries_with_keys(changes: Iterable[Change], most: int) -> frozenset[int]:
     return frozenset(
         change.known.entry_id
         for change in changes
-        if isinstance(change, Revised | UnchangedEntry) and len(change.known.keys) >= most
+        if isinstance(change, _KNOWN) and len(change.known.keys) >= most
     )
 
 
 def _without_keys(change: Change, full: frozenset[int]) -> Change:
-    if isinstance(change, Revised | UnchangedEntry) and change.known.entry_id in full:
+    if isinstance(change, _KNOWN) and change.known.entry_id in full:
         return replace(change, new_keys=())
     if isinstance(change, Rekeyed):
         return replace(

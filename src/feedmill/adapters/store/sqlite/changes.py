@@ -7,6 +7,7 @@ lately as that. Only what enters, leaves or changes is written (D31).
 # Tested in tests/contracts/store/
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Final
 
 from feedmill.adapters.store.tables.changes import (
@@ -52,6 +53,7 @@ _PLACE: Final = (
     "UPDATE entries SET fetch_id = ?2, slice_offset = ?3, slice_length = ?4, slice_digest = ?5"
     " WHERE entry_id = ?1"
 )
+_RENAME: Final = "UPDATE entries SET guid = ?2 WHERE entry_id = ?1"
 _ENTER: Final = (
     "UPDATE entries SET in_document = 1, confirmation = ?2, seen_count = seen_count + 1,"
     " last_seen = max(last_seen, ?3) WHERE entry_id = ?1"
@@ -68,6 +70,7 @@ _REMOVE: Final = (
     "UPDATE entries SET removed_at = ?2, removed_reason = ?3, removed_comment = ?4"
     " WHERE entry_id = ?1 AND removed_at IS NULL"
 )
+_POINT_TO_FIRST: Final = f"{POINT_TO_FIRST} WHERE entry_id = ?"
 _SEARCHABLE: Final = f"INSERT INTO entry_search (entry_id, terms) VALUES (?, ?) {ON_CONFLICT}"
 _ARTICLE: Final = "INSERT OR IGNORE INTO articles VALUES (?, ?, ?, ?, ?)"
 
@@ -80,20 +83,26 @@ def write_changes(
     changes = ChangeBatch()
     group_changes(changes, document)
     _add(connection, changes)
-    connection.executemany(_KEEP_REVISION, changes.revised)
+    _run_each(connection, _KEEP_REVISION, changes.revised)
     for row in changes.rewritten:
         _rewrite(connection, row)
-    connection.executemany(_THIN, changes.thinned)
-    connection.executemany(_PLACE, changes.placed)
-    connection.executemany("UPDATE entries SET guid = ?2 WHERE entry_id = ?1", changes.renamed)
+    _run_each(connection, _THIN, changes.thinned)
+    _run_each(connection, _PLACE, changes.placed)
+    _run_each(connection, _RENAME, changes.renamed)
     _register(connection, changes)
     _index(connection, changes, searchable=searchable)
     sightings = Sightings()
     sightings.add(document, current)
-    connection.executemany(_ENTER, sightings.entered)
-    connection.executemany(_SEEN_AGAIN, sightings.again)
-    connection.executemany(_LEAVE, sightings.left)
-    connection.executemany(_REMOVE, removed_rows(document))
+    _run_each(connection, _ENTER, sightings.entered)
+    _run_each(connection, _SEEN_AGAIN, sightings.again)
+    _run_each(connection, _LEAVE, sightings.left)
+    _run_each(connection, _REMOVE, removed_rows(document))
+
+
+def _run_each(connection: sqlite3.Connection, statement: str, rows: Sequence[Row]) -> None:
+    """Run a statement for each of the rows; most documents have none for most statements."""
+    if rows:
+        connection.executemany(statement, rows)
 
 
 def _current(connection: sqlite3.Connection, feed_no: int) -> set[int]:
@@ -155,6 +164,4 @@ def _register(connection: sqlite3.Connection, changes: ChangeBatch) -> None:
     refused = [
         row[2] for row in changes.article_rows() if connection.execute(_ARTICLE, row).rowcount == 0
     ]
-    connection.executemany(
-        f"{POINT_TO_FIRST} WHERE entry_id = ?", [(one,) for one in changes.duplicates(refused)]
-    )
+    _run_each(connection, _POINT_TO_FIRST, [(one,) for one in changes.duplicates(refused)])
