@@ -18,6 +18,8 @@ _SEPARATORS: Final = (
 )
 ENTRY_CHANGES: Final = {"new_entry": "new", "entry.updated": "updated"}
 _DIGITS: Final = re.compile("[0-9]{1,20}")
+# A line that a disk damaged may hold octets that are no UTF-8, or nothing but brackets.
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def event_line(event: Event) -> bytes:
@@ -53,20 +55,20 @@ def page_lines(page: LinePage) -> bytes:
 
 
 def position_of_line(line: bytes) -> tuple[int, str]:
-    """The number and the id of the event on a line of either kind; 0 for a line that was cut."""
+    """The number and the id of the event on a line of either kind; 0 for a line that was cut or damaged."""
     try:
         found = msgspec.json.decode(line, type=_Numbered)
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         return 0, ""
     number = int(found.sequence) if _DIGITS.fullmatch(found.sequence) else found.seq
     return number, found.event_id or found.id
 
 
 def is_event_line(line: bytes) -> bool:
-    """True for a line of either kind of event, False for one of an entry and one that was cut."""
+    """True for a line of either kind of event, False for one of an entry and one that was cut or damaged."""
     try:
         return bool(msgspec.json.decode(line, type=_Numbered).id)
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         return False
 
 

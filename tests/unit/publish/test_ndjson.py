@@ -76,6 +76,8 @@ def test_a_line_has_no_line_end_but_its_own_and_reads_back_as_it_was(text: str) 
         (b'{"seq": "x"}', 0),
         (b"[]", 0),
         (b"\xff", 0),
+        (b'{"seq":7,"id":"34\xff"}', 0),
+        (b'{"seq":7,"x":' + b"[" * 10_000, 0),
     ],
 )
 def test_the_number_of_a_line_is_read_and_half_a_line_has_none(line: bytes, seq: int) -> None:
@@ -113,4 +115,5 @@ def test_lines_of_events_are_told_from_lines_of_entries() -> None:
     assert is_event_line(cloudevent_line(event(), "urn:x"))
     assert not is_event_line(b'{"seq":1,"event_id":"e","change":"new"}')
     assert not is_event_line(b'{"seq":1,')
+    assert not is_event_line(b'{"seq":1,"id":"34\xff"}')
     assert position_of_line(b'{"seq":1,"event_id":"e"}') == (1, "e")

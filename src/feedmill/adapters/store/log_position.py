@@ -56,5 +56,5 @@ class LogPosition:
 def _decode(octets: bytes) -> NewestEvent | None:
     try:
         return msgspec.json.decode(octets, type=NewestEvent)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # half of it, or damaged
         return None

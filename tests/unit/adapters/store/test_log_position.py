@@ -36,7 +36,11 @@ def test_position_of_another_process_that_is_further_stays(tmp_path: Path) -> No
     assert LogPosition(tmp_path / "position").read() == NewestEvent(seq=50, id="id-50")
 
 
-@pytest.mark.parametrize("left", [b"", b'{"seq": 5', b"\0\0\0"], ids=["empty", "half", "zeros"])
+@pytest.mark.parametrize(
+    "left",
+    [b"", b'{"seq": 5', b"\0\0\0", b'{"seq":5,"id":"34\xff"}', b'{"x":' + b"[" * 10_000],
+    ids=["empty", "half", "zeros", "a byte that is no UTF-8", "deep"],
+)
 def test_file_that_a_power_cut_damaged_is_no_position_and_is_written_again(
     tmp_path: Path, left: bytes
 ) -> None:
