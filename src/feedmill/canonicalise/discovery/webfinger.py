@@ -41,7 +41,7 @@ def page_of_account(body: bytes) -> str | None:
     """The feed or the profile page that a WebFinger answer names; None for what is none."""
     try:
         document: Any = msgspec.json.decode(body[:_MAX_BYTES])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # wrong octets, deep nesting
         return None
     links = document.get("links") if isinstance(document, dict) else None
     if not isinstance(links, list):

@@ -57,6 +57,13 @@ def test_the_feed_of_an_account_comes_before_its_page(links: object, page: str |
     assert page_of_account(json.dumps({"links": links}).encode()) == page
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"<html>", b'"x"', b'{"links": "x"}', b"\xff"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"[]", b"<html>", b'"x"', b'{"links": "x"}', b"\xff"),
+        b'{"links": [{"rel": "self", "href": "https://x.example/\xff"}]}',
+        b"[" * 50_000,
+    ],
+)
 def test_an_answer_that_is_no_account_names_nothing(body: bytes) -> None:
     assert page_of_account(body) is None
