@@ -40,7 +40,7 @@ def feed_shape(
         publisher_hints=_publisher_hints(feed.hints),
         stats=_stats(feed),
         self_url=feed.self_url and mask_address(feed.self_url),
-        hubs=feed.hubs,
+        hubs=tuple(map(mask_address, feed.hubs)),
         validators_ineffective=feed.same_bodies >= 3,
         overrides=overrides_shape(feed.overrides),
         move=None if feed.move is None else candidate_shape(feed.move, moves),

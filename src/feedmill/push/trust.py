@@ -6,6 +6,7 @@ trust, of the feed at once and of the other feeds of that hub until the hub has 
 
 from datetime import datetime, timedelta
 
+from feedmill.model.addresses import mask_address
 from feedmill.model.push import HubTally, PushSubscription
 
 _SILENT_AFTER = timedelta(days=7)  # a hub that never pushed is named after this
@@ -60,24 +61,25 @@ def never_pushes(hub: HubTally, now: datetime) -> bool:
 
 def hub_in_words(hub: HubTally, now: datetime) -> str:
     """What is known of a hub, in one sentence."""
+    address = mask_address(hub.hub)
     if hub.active == 0:
-        return f"{hub.hub} has no active subscription."
+        return f"{address} has no active subscription."
     if hub.pushes == 0:
         begun = hub.verified_at or now
         days = (now - begun) // timedelta(days=1)
         if not never_pushes(hub, now):
             return (
-                f"{hub.hub} has not pushed yet; it accepted {_count(hub.active)} {days} days ago."
+                f"{address} has not pushed yet; it accepted {_count(hub.active)} {days} days ago."
             )
         missed = f" and polls found {hub.by_poll} entries first" if hub.by_poll else ""
         return (
-            f"{hub.hub} accepted {_count(hub.active)} {days} days ago and has never pushed{missed}."
+            f"{address} accepted {_count(hub.active)} {days} days ago and has never pushed{missed}."
         )
     total = hub.by_push + hub.by_poll
     if total == 0:
-        return f"{hub.hub} pushed {hub.pushes} times, never anything new."
+        return f"{address} pushed {hub.pushes} times, never anything new."
     share = round(100 * hub.by_push / total)
-    return f"{hub.hub} brought {hub.by_push} of {total} new entries first ({share} %)."
+    return f"{address} brought {hub.by_push} of {total} new entries first ({share} %)."
 
 
 def push_in_words(
@@ -94,17 +96,16 @@ def push_in_words(
             return "Push: not subscribed to any hub."
         last = subscriptions[0]
         because = f": {last.last_error}" if last.last_error else ""
-        return f"Push: no hub delivers; {last.hub} is {last.state}{because}."
+        return f"Push: no hub delivers; {mask_address(last.hub)} is {last.state}{because}."
+    hub = mask_address(live.hub)
     evidence = f"{live.by_push} entries came by push, {live.by_poll} were found by polling first"
     if trusted:
         hours = round(safety_poll / timedelta(hours=1))
         return (
-            f"Push: {live.hub} delivers and is trusted ({evidence}); the feed is polled every"
+            f"Push: {hub} delivers and is trusted ({evidence}); the feed is polled every"
             f" {hours} h as a safety check."
         )
-    return (
-        f"Push: {live.hub} is subscribed and not trusted yet ({evidence}); polls keep their pace."
-    )
+    return f"Push: {hub} is subscribed and not trusted yet ({evidence}); polls keep their pace."
 
 
 def _count(number: int) -> str:

@@ -149,3 +149,11 @@ def test_a_fetch_says_where_its_body_is_kept(raw_url: str | None, storage: str) 
     assert shape.body_ref == BodyRef(storage=storage, key="sha256:ab12")
     assert (shape.url, shape.hops[0].location) == ("https://a.example/?key=***", "/?api_key=***")
     assert fetch_shape(replace(fetch, body_sha256=None)).body_ref is None
+
+
+def test_tokens_in_the_addresses_of_hubs_are_masked() -> None:
+    feed = replace(FEED, hubs=("https://hub.example/?token=t0ken", "https://other.example/"))
+
+    assert feed_shape(feed, ScheduleConfig()).hubs == (
+        "https://hub.example/?token=***", "https://other.example/",
+    )  # fmt: skip

@@ -112,3 +112,16 @@ def test_feed_in_words() -> None:
     assert "is denied: no." in said(replace(ASKED, state="denied", last_error="no"))
     assert "polls keep their pace" in said(ACTIVE)
     assert "every 24 h as a safety check" in said(ACTIVE, trusted=True)
+
+
+def test_words_about_a_hub_mask_tokens_in_its_address() -> None:
+    address = "https://h.example/?api_key=k3y"
+    shown = [
+        hub_in_words(replace(TALLY, hub=address), NOON),
+        push_in_words((replace(ASKED, hub=address),), NOON, trusted=False, safety_poll=DAY),
+        push_in_words((replace(ACTIVE, hub=address),), NOON, trusted=True, safety_poll=DAY),
+        push_in_words((replace(ACTIVE, hub=address),), NOON, trusted=False, safety_poll=DAY),
+    ]
+
+    assert all("https://h.example/?api_key=*** " in words for words in shown)
+    assert "k3y" not in "".join(shown)

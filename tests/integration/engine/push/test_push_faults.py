@@ -19,7 +19,7 @@ from tests.support.push_harness import (
     subscription,
 )
 
-from feedmill.engine.service.feeds.push import feed_push
+from feedmill.engine.service.feeds.push import feed_push, list_hubs
 from feedmill.interfaces.push_listener import PushListener
 from feedmill_demo.server.script import Answer
 
@@ -288,5 +288,28 @@ def test_delay_between_ping_and_entry_is_that_of_one_request(
         assert titles(await stage.entries(feed)) == ["Title 1", "Title 2"]
         entry = (await stage.entries(feed))[-1]
         assert entry.first_seen - stage.clock.now() == timedelta(0)
+
+    play_push(tmp_path, store_url, story)
+
+
+def test_tokens_in_the_addresses_of_hub_and_topic_are_masked(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        stage.publisher.script("/hub", Answer(status=202), host="127.0.0.1")
+        hub, topic = (
+            stage.publisher.url(one, host="127.0.0.1") + "?token=t0ken" for one in ("/hub", "/feed")
+        )
+        feed = await stage.add("/feed", announcing(item(1), hub=hub, topic=topic))
+        await stage.poll(feed)
+        await run_push_jobs(stage)
+
+        shown = await feed_push(await stage.feed(feed), stage.services)
+        hubs = await list_hubs(stage.services)
+
+        assert (await subscription(stage, feed)).topic == topic
+        assert shown.subscriptions[0].topic.endswith("/feed?token=***")
+        assert shown.subscriptions[0].hub == shown.hubs[0] == hubs.items[0].hub
+        assert "t0ken" not in f"{shown} {hubs}"
 
     play_push(tmp_path, store_url, story)

@@ -12,6 +12,7 @@ from feedmill.engine.poll.push_evidence import push_status, subscribe_job
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError
 from feedmill.identify.volatile import volatile_in_words
+from feedmill.model.addresses import mask_address
 from feedmill.model.base import filled
 from feedmill.model.feed import Feed
 from feedmill.model.push import PushSubscription
@@ -28,7 +29,7 @@ async def list_hubs(services: Services) -> HubPage:
     now = services.clock.now()
     return HubPage(
         items=tuple(
-            filled(HubShape, one, words=hub_in_words(one, now))
+            filled(HubShape, one, hub=mask_address(one.hub), words=hub_in_words(one, now))
             for one in await services.store.hub_tallies()
         )
     )
@@ -46,7 +47,7 @@ async def feed_push(feed: Feed, services: Services) -> FeedPush:
         words = _OFF + ("." if feed.overrides.push_only else "; the feed is polled as usual.")
     return FeedPush(
         feed_id=feed.id,
-        hubs=feed.hubs,
+        hubs=tuple(map(mask_address, feed.hubs)),
         trusted=status.trusted,
         words=words,
         subscriptions=tuple(push_shape(one) for one in found),
@@ -54,8 +55,8 @@ async def feed_push(feed: Feed, services: Services) -> FeedPush:
 
 
 def push_shape(one: PushSubscription) -> PushShape:
-    """A subscription without its secret and its callback."""
-    return filled(PushShape, one)
+    """A subscription without its secret and its callback, tokens in addresses masked."""
+    return filled(PushShape, one, hub=mask_address(one.hub), topic=mask_address(one.topic))
 
 
 async def resubscribe(feed: Feed, services: Services) -> FeedPush:

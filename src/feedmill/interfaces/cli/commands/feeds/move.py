@@ -2,6 +2,7 @@
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from feedmill.engine.moves.follow import MERGE_IS_FINAL, MoveResult, move_feed, undo_move
 from feedmill.engine.run.services import Services
@@ -10,7 +11,8 @@ from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import flag
 from feedmill.interfaces.cli.output import shorten, style_text
-from feedmill.model.feed import Feed
+from feedmill.model.addresses import mask_address
+from feedmill.model.feed import Feed, Move
 from feedmill.publish import move_shapes
 
 _WIDTH = 4_000  # characters of a line; an address may be long
@@ -53,25 +55,28 @@ async def _shown(feed: Feed, services: Services) -> Answer:
     config, candidate = services.config.moves, feed.move
     shape = {
         "feed_id": feed.id,
-        "url": feed.url,
+        "url": mask_address(feed.url),
         "candidate": None if candidate is None else move_shapes.candidate_shape(candidate, config),
-        "moves": history,
+        "moves": [_masked(one) for one in history],
     }
     words = () if candidate is None else move_shapes.candidate_in_words(candidate, config)
     lines = [
         f"  {_line(sentence)}" for sentence in (*words, *map(move_shapes.move_in_words, history))
     ]
-    first = _line(style_text(f"The address is {feed.url}.", bold=True))
+    first = _line(style_text(f"The address is {mask_address(feed.url)}.", bold=True))
     return Answer(shape, "\n".join([first, *lines]))
 
 
 def _moved(feed: Feed, followed: MoveResult, where: str) -> Answer:
     if followed.outcome in ("held", "put-off"):
         _refuse(followed)
-    words = f"{where} {followed.url}"
+    url = mask_address(followed.url)
+    words = f"{where} {url}"
     if followed.outcome == "merged":
-        words = f"merged into {followed.into} at {followed.url}; {MERGE_IS_FINAL}"
-    shape = {"feed_id": followed.into or feed.id, **msgspec.to_builtins(followed)}
+        words = f"merged into {followed.into} at {url}; {MERGE_IS_FINAL}"
+    move = None if followed.move is None else _masked(followed.move)
+    shown = replace(followed, url=url, move=move)
+    shape = {"feed_id": followed.into or feed.id, **msgspec.to_builtins(shown)}
     return Answer(shape, _line(words))
 
 
@@ -85,7 +90,11 @@ def _refuse(followed: MoveResult) -> None:
         "taken": "remove one of the two feeds first",
     }
     hint = hints.get(followed.reason, "")
-    exit_with_error(followed.reason, f"{followed.url} was not adopted: {why}", hint)
+    exit_with_error(followed.reason, f"{mask_address(followed.url)} was not adopted: {why}", hint)
+
+
+def _masked(move: Move) -> Move:
+    return replace(move, from_url=mask_address(move.from_url), to_url=mask_address(move.to_url))
 
 
 def _line(sentence: str) -> str:

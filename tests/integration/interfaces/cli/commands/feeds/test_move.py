@@ -102,3 +102,16 @@ def test_a_candidate_is_shown_by_every_command_that_explains(mill: Mill, base: s
     assert mill.json("explain", away["id"])["move"]["url"] == f"{base}/twin"
     for command in ("move", "explain"):
         assert "Missing: 2 more sightings, 48 more hours." in mill.ok(command, away["id"]).text
+
+
+def test_tokens_in_addresses_are_masked(mill: Mill, feed: Any, base: str) -> None:
+    said = [
+        mill.ok("move", feed["id"], f"{base}/twin?token=t0ken").text,
+        mill.ok("move", feed["id"]).text,
+        str(mill.json("move", feed["id"])),
+        mill.ok("move", feed["id"], "--undo").text,
+        str(mill.json("move", feed["id"])),
+    ]
+
+    assert f"{base}/twin?token=***" in said[1]
+    assert "t0ken" not in "".join(said)
