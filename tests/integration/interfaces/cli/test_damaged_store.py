@@ -166,3 +166,46 @@ def test_event_that_cannot_be_read_keeps_its_place_in_the_log(
     assert events[0]["data"]["damaged"].startswith("data holds no valid value")
     assert "an event cannot be read" in told.err
     assert "Traceback" not in told.err
+
+
+def test_table_that_a_command_does_not_need_may_be_damaged(
+    mill: Mill, publisher: Publisher, tmp_path: Path
+) -> None:
+    two_feeds(mill, publisher)
+    overwrite_root(mill.home / "feedmill.db", "fulltexts")
+
+    polled = mill("sync", "--force", "--json")
+    exported = mill("export", "entries", "--out", str(tmp_path / "entries.ndjson"))
+
+    assert (polled.status, polled.json["feeds_checked"]) == (0, 2), polled.err
+    assert exported.status == 0, exported.err
+    assert (tmp_path / "entries.ndjson").read_bytes().count(b"\n") == 2
+
+
+def test_sync_prints_its_counts_where_the_schedule_cannot_be_read(
+    mill: Mill, publisher: Publisher
+) -> None:
+    two_feeds(mill, publisher)
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        store.execute("UPDATE lanes SET claim_at = 0, next_ok_at = NULL")
+    overwrite_root(mill.home / "feedmill.db", "lanes_by_claim_at")
+
+    spoken, told = mill("sync"), mill("sync", "--json")
+
+    assert (spoken.status, told.status) == (1, 1), spoken.text
+    assert "0 feeds checked" in spoken.text
+    assert "0 errors" not in spoken.text
+    assert told.json["errors"] >= 1
+    assert "Traceback" not in spoken.err + told.err
+
+
+def overwrite_root(path: Path, name: str) -> None:
+    """Overwrite the head of the first page of a table or an index."""
+    with closing(sqlite3.connect(path)) as store:
+        (page,) = store.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", (name,)
+        ).fetchone()
+        (size,) = store.execute("PRAGMA page_size").fetchone()
+    data = bytearray(path.read_bytes())
+    data[(page - 1) * size : (page - 1) * size + 8] = b"\xff" * 8
+    path.write_bytes(data)

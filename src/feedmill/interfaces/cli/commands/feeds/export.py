@@ -12,6 +12,7 @@ from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds, feed_id_of
 from feedmill.engine.subscribe.list_formats import Outline, write_opml
+from feedmill.errors import StoreError
 from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import flag, option, parse_time
@@ -96,9 +97,9 @@ def _export_table(
     async def action(services: Services) -> Answer:
         feed_id = await feed_id_of(feed, services)
         where = ExportFilter(since=since, until=until, feed_id=feed_id, tag=tag)
-        counts = await services.store.counts() if where == ExportFilter() else {}
         hide = is_json() or output is None
-        with progress(counts.get(what), f"exporting {what}", hide=hide) as step:
+        total = None if hide or where != ExportFilter() else await _count_rows(what, services)
+        with progress(total, f"exporting {what}", hide=hide) as step:
             done = await export_to_file(
                 what, form, where, output, services, after=after, resume=resume, step=step
             )
@@ -108,6 +109,14 @@ def _export_table(
         return Answer(shape, words if output is not None else "")
 
     answer_with(action)
+
+
+async def _count_rows(what: str, services: Services) -> int | None:
+    """The length of the progress bar; None where any table is damaged: this one may be sound."""
+    try:
+        return (await services.store.counts()).get(what)
+    except StoreError:
+        return None
 
 
 def _export_snapshot(output: Path | None) -> None:

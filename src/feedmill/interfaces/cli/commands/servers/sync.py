@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable
 from contextlib import AsyncExitStack
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import click
@@ -36,7 +36,7 @@ from feedmill.interfaces.cli.run_command import (
 )
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed
-from feedmill.model.page import EntryFilter
+from feedmill.model.page import EntryFilter, FeedFilter
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
@@ -96,7 +96,7 @@ async def poll_once(
     counts: Counter[str] = Counter()
     failures: list[dict[str, Any]] = []
     report = RefreshReport(logger("engine"), Metrics(), shown=True)
-    total = len(chosen) if chosen else (await services.store.counts())["feeds"] if force else None
+    total = len(chosen) if chosen else await _count_feeds(services) if force else None
     with output.progress(total, "polling") as step:
 
         def count(_: Feed, result: Refresh, __: Committed) -> None:
@@ -115,7 +115,8 @@ async def poll_once(
     problems += [await _problem_of(deliver_pending(services.store, sink)) for sink in sinks]
     told = deliver_once(services, watch, listeners=(report.delivered,))
     problems.append(await _problem_of(told))
-    ended_by = [one for one in problems if one is not None]
+    next_due_at, problem = await _next_due_at(services)
+    ended_by = [one for one in (*problems, problem) if one is not None]
     return {
         "feeds_checked": counts["checked"],
         "feeds_nochange": counts["nochange"],
@@ -126,11 +127,27 @@ async def poll_once(
         "errors": counts["errors"] + watch.crashes + len(ended_by),
         "faults": watch.crashes,
         "failures": failures,
-        "next_due_at": format_instant(await services.store.next_due_at()),
+        "next_due_at": format_instant(next_due_at),
         "persisted": True,
         "interrupted": stopping.by is not None,
         "ended_by": ended_by,
     }
+
+
+async def _count_feeds(services: Services) -> int | None:
+    """The length of the progress bar; None where a damaged store cannot say it."""
+    try:
+        return await services.store.count_feeds(FeedFilter())
+    except StoreError:
+        return None
+
+
+async def _next_due_at(services: Services) -> tuple[datetime | None, StoreError | None]:
+    """When the next feed is due, or why the store cannot say it."""
+    try:
+        return await services.store.next_due_at(), None
+    except StoreError as problem:
+        return None, problem
 
 
 async def _problem_of(part: Awaitable[object]) -> FeedmillError | None:
