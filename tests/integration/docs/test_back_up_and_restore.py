@@ -18,6 +18,9 @@ BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE
 FIRST, BACK_UP, RESTORE, UPGRADE, DOWNGRADE, FROM_SEGMENTS = BLOCKS
 
 
+NEXT_EVENT = "SELECT type FROM outbox WHERE seq > ? ORDER BY seq LIMIT 1"
+
+
 class Shell:
     """Runs blocks of the page in one folder."""
 
@@ -50,6 +53,50 @@ class Shell:
     def titles(self) -> list[str]:
         with closing(sqlite3.connect(self.home / "feedmill.db")) as database:
             return sorted(title for (title,) in database.execute("SELECT title FROM entries"))
+
+    def last_seq(self) -> int:
+        with closing(sqlite3.connect(self.home / "feedmill.db")) as database:
+            (seq,) = database.execute("SELECT max(seq) FROM outbox").fetchone()
+            return int(seq)
+
+    def next_event(self, after: int) -> str:
+        """The type of the event that a reader gets whose cursor stands there."""
+        with closing(sqlite3.connect(self.home / "feedmill.db")) as database:
+            (kind,) = database.execute(NEXT_EVENT, (after,)).fetchone()
+            return str(kind)
+
+
+def test_reader_of_events_that_a_restored_backup_lacks_is_told_first(tmp_path: Path) -> None:
+    with PublisherBeside() as beside:
+        beside.publisher.script("/feed", paper(1, 2), paper(2, 3), paper(4, 5, 6, 7, 8))
+        shell = Shell(tmp_path, beside.publisher.url("/feed"))
+        shell.ok(FIRST)
+        shell.ok(BACK_UP)
+        shell.ok("feedmill sync --force")
+        read_to = shell.last_seq()
+
+        shell.ok(RESTORE)
+        shell.ok("feedmill sync --force")
+
+        assert shell.last_seq() > read_to
+        assert shell.next_event(after=read_to) == "log.rewound"
+
+
+def test_reader_of_a_store_that_was_rebuilt_on_a_new_machine_is_told_first(tmp_path: Path) -> None:
+    with PublisherBeside() as beside:
+        beside.publisher.script("/feed", paper(1, 2), paper(3, 4, 5, 6, 7, 8, 9))
+        shell = Shell(tmp_path, beside.publisher.url("/feed"))
+        shell.ok(FIRST)
+        read_to = shell.last_seq()
+        shell.ok(
+            "mkdir new && mv feedmill-data/raw new/ && rm -r feedmill-data && mv new feedmill-data"
+        )
+
+        shell.ok("feedmill restore")
+        shell.ok("feedmill sync --force")
+
+        assert shell.last_seq() > read_to
+        assert shell.next_event(after=read_to) == "log.rewound"
 
 
 def test_commands_of_the_page_lose_nothing(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Restores an empty store from the segments of the raw store: feeds, fetches and entries.
 
 Every body has a note about the fetch that brought it. The documents are read again in the order of their fetches,
-through the same comparison and commit as a poll, without a request. Events are not written: whoever
-read the log before had them. Segments of earlier versions have no notes; there a document is restored when
+through the same comparison and commit as a poll, without a request. Events of entries are not written: the readers
+of the lost log had them. The new log begins with `log.rewound`, beyond their cursors. Segments of earlier versions have no notes; there a document is restored when
 it names its own address.
 
 A fetch is committed once, so a restore that was killed goes on where it was.
@@ -31,6 +31,7 @@ from feedmill.engine.documents.unscheduled import (
 )
 from feedmill.engine.poll.fetch_record import with_reading
 from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.ports.events import NewestEvent
 from feedmill.engine.run.services import Services
 from feedmill.errors import BlobError, ConflictError, NotFoundError
 from feedmill.fetch.guard import check_url
@@ -118,6 +119,9 @@ async def restore(
     step: Callable[[], None] = lambda: None,
 ) -> RestoreResult:
     """Read the documents again and commit them, oldest first."""
+    if fetches and not await services.store.last_seq():
+        # Numbers from 1 on were given before: a reader whose cursor stands at 65 would miss the new events 1 to 65.
+        await services.store.append_rewound(NewestEvent(seq=1), services.clock.now())
     feeds: dict[str, str] = {}  # ids in the notes → ids in this store
     for one in fetches:
         result = await _restore_one(one, feeds, result, services)

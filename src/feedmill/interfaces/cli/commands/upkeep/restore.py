@@ -16,7 +16,7 @@ async def restore(services: Services) -> Answer:
     """Fill an empty store from the raw documents: feeds, fetches and entries.
 
     For a home folder or a bucket whose database is lost. The documents are indexed and read again, oldest
-    first, without a request. No events are written. Passwords, headers, intervals, pauses, tokens, webhooks and
+    first, without a request. Of events only log.rewound is written. Passwords, headers, intervals, pauses, tokens, webhooks and
     held entries are not in the raw documents: restore a backup of the database to have those back. After a
     crash, run it again.
 
