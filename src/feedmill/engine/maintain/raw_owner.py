@@ -1,7 +1,7 @@
 """Whose raw store this is: the segments carry the id of the store that indexes them (D36).
 
 A raw store that carries another id, or whose segments this index does not know, is left alone: nothing in
-it is packed or swept. It is told what is wrong, and mended by `store migrate` or `blobs adopt`.
+it is packed or swept. It is told what is wrong, and mended by `store migrate`, `restore` or `blobs adopt`.
 """
 
 from collections.abc import Sequence
@@ -107,8 +107,8 @@ def describe_unindexed(segments: Sequence[Segment]) -> str:
 
 
 OWNER_HINT: Final = (
-    "To move the old store: `feedmill store migrate`. To index these documents in this store: `feedmill"
-    " blobs adopt`. To leave them to the other store: choose another --home or [blobs] url"
+    "To move the old store: `feedmill store migrate`. Where it is lost, to read feeds and entries from these documents"
+    " into an empty store: `feedmill restore`. To index these documents in this store: `feedmill blobs adopt`. To leave them to the other store: choose another --home or [blobs] url"
 )
 
 

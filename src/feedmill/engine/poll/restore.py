@@ -80,7 +80,7 @@ async def begin_restore(services: Services) -> None:
     has_feeds = bool((await store.feeds(limit=1)).items)
     if has_feeds and await store.take_lease(RESTORE_LEASE, "check", now=now, until=now):
         message = "the store has feeds already; a restore fills an empty store"
-        hint = "restore into another --home, or into an empty database"
+        hint = "copy raw/ into an empty --home, or give an empty database, and restore there"
         raise ConflictError(message, reason="not-empty", hint=hint)
     await store.take_lease(RESTORE_LEASE, RESTORE_LEASE, now=now, until=now + _FOR)
 

@@ -111,6 +111,7 @@ def test_fresh_postgresql_over_an_existing_home_sweeps_nothing_and_says_so(
     assert "another store" in said
     assert "feedmill store migrate" in said
     assert "feedmill blobs adopt" in said
+    assert "feedmill restore" in said
     assert any("another store" in one for one in within(fresh, problems))
     checks = {one["name"]: one for one in asyncio.run(run_doctor(fresh))}
     assert not checks["raw index"]["ok"]
@@ -141,6 +142,7 @@ def test_lost_database_sweeps_nothing_and_adopting_makes_every_document_readable
     if config.blobs.url is None:
         checks = {one["name"]: one for one in asyncio.run(run_doctor(config))}
         assert not checks["raw index"]["ok"]
+        assert "feedmill restore" in checks["raw index"]["detail"]
 
     assert within(config, tidy_twice) == before
     result = within(config, adopt)

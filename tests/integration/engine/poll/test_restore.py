@@ -224,6 +224,7 @@ def test_restore_fills_an_empty_store_only(tmp_path: Path) -> None:
         within(config_of(tmp_path / "home"), restore_all)
 
     assert refused.value.reason == "not-empty"
+    assert "copy raw/" in refused.value.hint
 
 
 def test_restore_that_is_killed_is_finished_by_the_next_one(tmp_path: Path) -> None:
