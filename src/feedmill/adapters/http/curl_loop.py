@@ -10,6 +10,7 @@ from typing import Any
 
 import pycurl
 
+from feedmill.adapters.http.socket_watch import WatchedSockets, watched_sockets
 from feedmill.model.base import Value
 
 
@@ -27,11 +28,10 @@ class CurlLoop:
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_MAXCONNECTS, max_idle_connections)
         self._multi.setopt(pycurl.M_PIPELINING, 0)
-        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
         self._waiting: dict[Any, asyncio.Future[TransferEnd]] = {}
         self._running = 0
-        self._watched: dict[int, int] = {}
+        self._sockets: WatchedSockets | None = None
         self._due_at: float | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._called = False
@@ -40,8 +40,8 @@ class CurlLoop:
 
     async def perform(self, curl: pycurl.Curl) -> TransferEnd:
         """Run one prepared easy handle to its end; cancelling drops its connection."""
-        self._loop = asyncio.get_running_loop()
-        ended: asyncio.Future[TransferEnd] = self._loop.create_future()
+        loop = self._loop or self._begin()
+        ended: asyncio.Future[TransferEnd] = loop.create_future()
         self._waiting[curl] = ended
         self._running += 1
         self._multi.add_handle(curl)
@@ -53,6 +53,12 @@ class CurlLoop:
             if not self._closed:
                 self._multi.remove_handle(curl)
 
+    def _begin(self) -> asyncio.AbstractEventLoop:
+        loop = self._loop = asyncio.get_running_loop()
+        self._sockets = watched_sockets(loop, self._act)
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._sockets.watch)
+        return loop
+
     def end(self, curl: pycurl.Curl) -> None:
         """End a transfer from our side; its waiter resumes and takes it out."""
         self._settle(curl, TransferEnd(code=pycurl.E_ABORTED_BY_CALLBACK, message="ended by us"))
@@ -61,34 +67,13 @@ class CurlLoop:
         """Drop every connection and every transfer that is still under way."""
         self._closed = True
         self._cancel_alarm()
-        for fd in list(self._watched):
-            self._watch(fd, pycurl.POLL_REMOVE)
         for curl, ended in list(self._waiting.items()):
             self._multi.remove_handle(curl)
             ended.cancel()
         self._waiting.clear()
         self._multi.close()
-
-    def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> None:
-        self._watch(fd, what)
-
-    def _watch(self, fd: int, what: int) -> None:
-        loop = self._loop
-        assert loop is not None
-        wanted = 0 if what == pycurl.POLL_REMOVE else what
-        before = self._watched.get(fd, 0)
-        if wanted & pycurl.POLL_IN and not before & pycurl.POLL_IN:
-            loop.add_reader(fd, self._act, fd, pycurl.CSELECT_IN)
-        elif before & pycurl.POLL_IN and not wanted & pycurl.POLL_IN:
-            loop.remove_reader(fd)
-        if wanted & pycurl.POLL_OUT and not before & pycurl.POLL_OUT:
-            loop.add_writer(fd, self._act, fd, pycurl.CSELECT_OUT)
-        elif before & pycurl.POLL_OUT and not wanted & pycurl.POLL_OUT:
-            loop.remove_writer(fd)
-        if wanted:
-            self._watched[fd] = wanted
-        else:
-            self._watched.pop(fd, None)
+        if self._sockets is not None:  # last: libcurl still watches sockets while it ends TLS
+            self._sockets.close()
 
     def _on_timer(self, wait_ms: int) -> None:
         loop = self._loop
