@@ -160,7 +160,7 @@ class LaneWorker:
         self, budget: MemoryBudget, feed: Feed, scheduled_at: datetime
     ) -> bool:
         began = self.services.clock.monotonic()
-        async with budget.share(feed.id, lambda: self.lease.keep(left=self.left)) as memory:
+        with budget.share(feed.id, lambda: self.lease.keep(left=self.left)) as memory:
             try:
                 result = await refresh(
                     feed,

@@ -117,10 +117,10 @@ class MemoryShare:
             self._began = asyncio.get_running_loop().time(), time.process_time()
             self._small_polls = self._budget.small_polls
 
-    async def __aenter__(self) -> Self:
+    def __enter__(self) -> Self:
         return self
 
-    async def __aexit__(
+    def __exit__(
         self,
         kind: type[BaseException] | None,
         problem: BaseException | None,

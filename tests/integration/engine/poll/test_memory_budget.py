@@ -92,7 +92,7 @@ def test_lease_is_renewed_while_a_large_document_waits_for_its_turn(
 
             monkeypatch.setattr(store, "claim", claim_slowly)
             monkeypatch.setattr(store, "renew", note_renewal)
-            async with memory.share() as other:
+            with memory.share() as other:
                 await other.take_for(2 * SMALL_BYTES)
                 passing = asyncio.create_task(stage.pass_once())
                 await wait_until(lambda: bool(renewed), "the lease is renewed")
@@ -113,7 +113,7 @@ def test_lane_that_waits_with_a_large_document_takes_no_other_place(tmp_path: Pa
             small = await stage.add("/small", document(rss(item(2))), host="127.0.1.2")
             memory = stage.services.memory
             assert memory is not None
-            async with memory.share() as other:
+            with memory.share() as other:
                 await other.take_for(2 * SMALL_BYTES)
                 passing = asyncio.create_task(stage.pass_once())
                 await wait_until(lambda: len(stage.done) == 1, "the small feed is polled")
@@ -136,7 +136,7 @@ def test_feed_that_is_known_to_be_large_is_asked_later_while_many_are_under_way(
             assert memory is not None
             async with AsyncExitStack() as held:
                 for _ in range(MAX_LARGE_POLLS):
-                    share = await held.enter_async_context(memory.share())
+                    share = held.enter_context(memory.share())
                     share.may_grow(2 * SMALL_BYTES, lambda: None)
                 await stage.poll(large, small)
                 asked = len(stage.publisher.requests_to("/large"))

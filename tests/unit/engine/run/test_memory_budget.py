@@ -13,7 +13,7 @@ def test_large_documents_are_read_in_turn_and_small_ones_do_not_wait() -> None:
         ends = {name: asyncio.Event() for name in "abc"}
 
         async def read(name: str) -> None:
-            async with budget.share() as share:
+            with budget.share() as share:
                 await share.take_for(LARGE)
                 await share.take_for(LARGE)  # a poll has one document
                 order.append(name)
@@ -21,7 +21,7 @@ def test_large_documents_are_read_in_turn_and_small_ones_do_not_wait() -> None:
 
         tasks = [asyncio.create_task(read(name)) for name in "abc"]
         await asyncio.sleep(0)
-        async with budget.share() as small:
+        with budget.share() as small:
             await small.take_for(SMALL_BYTES)
         before = list(order)
         for end in ends.values():
@@ -38,14 +38,14 @@ def test_next_large_document_waits_longer_when_other_polls_ended_meanwhile() -> 
     async def story() -> None:
         budget, loop = MemoryBudget(8 * LARGE), asyncio.get_running_loop()
 
-        async with budget.share() as large:
+        with budget.share() as large:
             await large.take_for(LARGE)
             began = loop.time()
-            async with budget.share():
+            with budget.share():
                 await asyncio.to_thread(list)  # any time at all
         took = loop.time() - began
         is_resting = budget.turn.locked()
-        async with budget.share() as second:
+        with budget.share() as second:
             await second.take_for(LARGE)
             waited = loop.time() - began - took
 
@@ -61,10 +61,10 @@ def test_cancelled_poll_gives_its_turn_to_the_next() -> None:
         budget = MemoryBudget(8 * LARGE)
 
         async def read() -> None:
-            async with budget.share() as share:
+            with budget.share() as share:
                 await share.take_for(LARGE)
 
-        async with budget.share() as first:
+        with budget.share() as first:
             await first.take_for(LARGE)
             waiting, last = asyncio.create_task(read()), asyncio.create_task(read())
             await asyncio.sleep(0)
@@ -99,7 +99,7 @@ def test_end_of_a_poll_lets_paused_bodies_go_on_in_order() -> None:
         budget, resumed = MemoryBudget(16 * SMALL_BYTES), list[str]()
         ended, waiting = budget.share(), budget.share()
 
-        async with budget.share() as first:
+        with budget.share() as first:
             assert first.may_grow(9 * SMALL_BYTES, lambda: None)
             assert not ended.may_grow(LARGE, lambda: resumed.append("ended"))
             assert not waiting.may_grow(LARGE, lambda: resumed.append("waiting"))
@@ -118,7 +118,7 @@ def test_body_without_room_stays_paused_when_another_poll_ends() -> None:
         first, waiting = budget.share(), budget.share()
 
         assert first.may_grow(2 * SMALL_BYTES, lambda: None)
-        async with budget.share() as second:
+        with budget.share() as second:
             assert second.may_grow(2 * SMALL_BYTES, lambda: None)
             assert not waiting.may_grow(2 * SMALL_BYTES, lambda: resumed.append("waiting"))
             assert first.may_grow(4 * SMALL_BYTES, lambda: None)
@@ -133,7 +133,7 @@ def test_the_oldest_body_goes_on_even_if_one_that_has_not_begun_was_paused_befor
         budget, resumed = MemoryBudget(16 * SMALL_BYTES), list[str]()
         old, late = budget.share(), budget.share()
 
-        async with budget.share() as first:
+        with budget.share() as first:
             assert first.may_grow(LARGE, lambda: None)
             assert old.may_grow(4 * SMALL_BYTES - LARGE, lambda: None)
             assert not late.may_grow(LARGE, lambda: resumed.append("late"))
