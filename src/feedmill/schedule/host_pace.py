@@ -133,15 +133,17 @@ def limited_until(pace: HostPace, url: str, now: datetime) -> datetime | None:
 
 
 def _after_success(pace: HostPace, ended_at: datetime) -> HostPace:
-    calm = replace(
+    slow_down = max(1.0, pace.slow_down - _CALMING)
+    limited = pace.limited_urls
+    return replace(
         pace,
-        slow_down=max(1.0, pace.slow_down - _CALMING),
+        slow_down=slow_down,
         failures=0,
         failing_with=None,
         blocked_reason=None,
-        limited_urls=tuple(pair for pair in pace.limited_urls if pair[1] > ended_at),
+        limited_urls=limited and tuple(pair for pair in limited if pair[1] > ended_at),
+        next_ok_at=ended_at + timedelta(milliseconds=pace.gap_ms * slow_down),
     )
-    return replace(calm, next_ok_at=_after_gap(calm, ended_at))
 
 
 def _after_rate_limit(

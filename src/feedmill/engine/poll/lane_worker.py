@@ -175,7 +175,7 @@ class LaneWorker:
                 )
             finally:
                 self.lease.stop_keeping()
-            follows = may_follow(result.feed, self.services.clock.now(), self.services.config.moves)
+            follows = may_follow(result.feed, result.fetch.fetched_at, self.services.config.moves)
             if not await self._commit(feed, result, began, is_last=not follows and not self.left):
                 return False
         if follows:

@@ -61,9 +61,11 @@ class LaneLease:
         The wait is computed once from the wall clock and waited on the monotonic one (H32). `left`
         are feeds still to be polled under the lease.
         """
-        self._follow_clock()
-        await self._apply_sibling_pause()
-        wait = host_wait_sec(self.pace, self._services.clock.now())
+        now = self._follow_clock()
+        if self.lane.has_siblings:
+            await self._apply_sibling_pause()
+            now = self._services.clock.now()
+        wait = host_wait_sec(self.pace, now)
         if self._lifecycle.is_stopping() or wait > self._max_gap_wait():
             return False
         if wait > 0:
@@ -97,6 +99,8 @@ class LaneLease:
 
     def limited_until(self, url: str) -> datetime | None:
         """Until when this URL has a Retry-After of its own; the others of its host go on."""
+        if not self.pace.limited_urls:
+            return None
         return limited_until(self.pace, url, self._services.clock.now())
 
     async def update_pace(self, url: str, outcome: Outcome, ended_at: datetime) -> None:
@@ -105,6 +109,8 @@ class LaneLease:
         self.pace = pace_after(
             self.pace, url, outcome, ended_at=ended_at, config=self._services.config.host
         )
+        if outcome.kind != "failed":
+            return
         until, reason = pause_until(self.pace, ended_at=ended_at), self.pace.blocked_reason
         if until is not None:
             await retry(
@@ -161,8 +167,6 @@ class LaneLease:
 
     async def _apply_sibling_pause(self) -> None:
         """Applies a Retry-After that a sibling lane of the same host received."""
-        if not self.lane.has_siblings:
-            return
         stored = await self._services.store.host_pace(self._url)
         if stored is None or stored.blocked_reason is None or stored.next_ok_at is None:
             return
@@ -171,12 +175,15 @@ class LaneLease:
                 self.pace, next_ok_at=stored.next_ok_at, blocked_reason=stored.blocked_reason
             )
 
-    def _follow_clock(self) -> None:
-        """Keep gaps and pauses as long as they were when the wall clock was set (H32)."""
-        ahead = clock_ahead_sec(self._services.clock)
+    def _follow_clock(self) -> datetime:
+        """Keep gaps and pauses as long as they were when the wall clock was set (H32); what it says now."""
+        clock = self._services.clock
+        now = clock.now()
+        ahead = now.timestamp() - clock.monotonic()
         step_sec, self._clock_ahead_sec = ahead - self._clock_ahead_sec, ahead
         if not -CLOCK_STEP_SEC <= step_sec <= FORWARD_STEP_SEC:
             self.pace = shift_pace(self.pace, timedelta(seconds=step_sec))
+        return now
 
     def _max_gap_wait(self) -> float:
         return min(10.0, self._services.config.run.lease_sec / 4)
