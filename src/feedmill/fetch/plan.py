@@ -69,10 +69,13 @@ def plan_fetch(
     if credentials is not None:
         authorization = _basic(*credentials)
     fields = _fields(config, accept, (*authorization, *extra_headers))
-    usable = None if forced else _usable_validators(validators, fields)
+    conditions: Headers = ()
+    if not forced and validators is not None and are_valid_for(validators, fields):
+        conditions = conditional_fields(validators)
+    usable = validators if conditions else None
     return FetchPlan(
         url=bare_url,
-        headers=fields + _conditions_for(usable, bare_url),
+        headers=fields + conditions if _is_for(usable, bare_url) else fields,
         conditional=usable is not None,
         limits=limits_of(config, config.content_types if accept == ACCEPT_FEED else ()),
         validators=usable,
@@ -128,7 +131,9 @@ def headers_for_hop(plan: FetchPlan, target_url: str) -> Headers:
         for name, value in plan.headers
         if name.lower() in _IMPERSONAL or (stays and name.lower() not in _RESERVED)
     )
-    return fields + _conditions_for(plan.validators, target_url) + plan.range_fields
+    known = plan.validators
+    conditions = conditional_fields(known) if known and _is_for(known, target_url) else ()
+    return fields + conditions + plan.range_fields
 
 
 def plan_download(
@@ -196,16 +201,9 @@ def _is_field(name: str, value: str) -> bool:
     return token.isascii() and token.isalnum() and is_sendable(value)
 
 
-def _usable_validators(validators: Validators | None, fields: Headers) -> Validators | None:
-    if validators is None or not are_valid_for(validators, fields):
-        return None
-    return validators if conditional_fields(validators) else None
-
-
-def _conditions_for(validators: Validators | None, url: str) -> Headers:
-    if validators is None or validators.url not in (None, url.partition("#")[0]):
-        return ()
-    return conditional_fields(validators)
+def _is_for(validators: Validators | None, url: str) -> bool:
+    """Whether this resource gave the validators, as far as is known."""
+    return validators is not None and validators.url in (None, url.partition("#")[0])
 
 
 def limits_of(config: FetchConfig, content_types: tuple[str, ...] = ()) -> FetchLimits:

@@ -65,7 +65,9 @@ def decision_text(
 ) -> str:
     """Everything about the decision but what its row of `fetches` says, and the arrivals of a block."""
     inputs, outcome = decision.inputs, decision.inputs.outcome
-    before, after = _state_row(inputs.state), _state_row(decision.state)
+    before = after = _state_row(inputs.state)
+    if decision.state is not inputs.state:
+        after = _state_row(decision.state)
     same = after[1:] == before[1:]
     is_timely = inputs.now + timedelta(seconds=decision.delay_sec) == decision.next_poll_at
     parts = [
