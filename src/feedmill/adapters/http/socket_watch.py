@@ -84,7 +84,12 @@ if sys.platform == "linux":
             """Libcurl's socket callback: what to watch the socket for."""
             if what != pycurl.POLL_REMOVE:
                 change = self._epoll.modify if fd in self._watched else self._epoll.register
-                change(fd, _WANTED[what])
+                try:
+                    change(fd, _WANTED[what])
+                except (
+                    FileNotFoundError
+                ):  # closed without a word, and the number is another socket's
+                    self._epoll.register(fd, _WANTED[what])
                 self._watched.add(fd)
             elif fd in self._watched:
                 self._watched.discard(fd)

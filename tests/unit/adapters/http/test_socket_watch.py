@@ -1,6 +1,7 @@
 """Sockets are watched for what libcurl asked for last, and no longer than it asked."""
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -155,23 +156,24 @@ def test_a_transfer_that_another_one_ended_in_the_same_turn_is_not_told(make: Ma
     run(make, tell)
 
 
-def test_a_socket_that_was_closed_first_can_be_taken_out() -> None:
+@pytest.mark.parametrize(
+    "is_told", [pytest.param(True, id="told"), pytest.param(False, id="silently")]
+)
+def test_number_of_a_closed_socket_is_watched_for_the_one_that_has_it_now(is_told: bool) -> None:
     async def tell(story: _Story) -> None:
-        other, far = socket.socketpair()
+        (other, far), (again, further) = socket.socketpair(), socket.socketpair()
         fd = other.fileno()
         story.sockets.watch(pycurl.POLL_IN, fd)
-        other.close()
-        far.close()
+        os.dup2(again.fileno(), fd)  # closes the first one and gives its number away
+        if is_told:
+            story.sockets.watch(pycurl.POLL_REMOVE, fd)
 
-        story.sockets.watch(pycurl.POLL_REMOVE, fd)
-
-        again, further = socket.socketpair()
-        assert fd in (again.fileno(), further.fileno())
         story.sockets.watch(pycurl.POLL_OUT, fd)
+
         assert await story.next() == (fd, pycurl.CSELECT_OUT)
         story.sockets.watch(pycurl.POLL_REMOVE, fd)
-        again.close()
-        further.close()
+        for one in (other, far, again, further):
+            one.close()
 
     run(watched_sockets, tell)
 
