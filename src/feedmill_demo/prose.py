@@ -1,6 +1,6 @@
 """Headlines and sentences in nine languages.
 
-A headline is somebody and what they do, in the present tense, so that every pairing is a
+A headline is a person and what they do, in the present tense, so that every pairing is a
 sentence in its language; a hundred pairings come before the first repetition.
 """
 

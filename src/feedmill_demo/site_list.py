@@ -116,7 +116,7 @@ _TRANSPORT: Final = (
 )  # fmt: skip
 
 _TROUBLE: Final = (
-    SitePlan(name="toll-gate", title="The Toll Gate", about="429 with Retry-After for whoever comes too often",
+    SitePlan(name="toll-gate", title="The Toll Gate", about="429 with Retry-After for clients that ask too often",
          habits=(_publishes(20),), ways={"feed": behaviours.rate_limited(30)}),
     SitePlan(name="flapping", title="The Loose Shutter", about="503, then fine, then 503 again",
          habits=(_publishes(20),), ways={"feed": behaviours.flapping(20, 15)}),

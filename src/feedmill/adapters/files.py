@@ -48,7 +48,7 @@ def close_to_others(path: Path, mode: int) -> bool:
 
 
 def is_open_to_others(path: Path) -> bool:
-    """True when somebody other than the owner and the group can read it."""
+    """True when others than the owner and the group can read it."""
     try:
         return bool(path.stat().st_mode & 0o007)
     except OSError:

@@ -147,7 +147,7 @@ async def _tell_if_rewound(store: Store, home: Path, now: datetime) -> None:
     for delivered in (opening.delivered_position(home), await files.newest()):
         if await tell_if_rewound(store, delivered, now):
             log.logger("log").warning(
-                "the event log went back: a restored backup, or another database; readers are told"
+                "the event log went back: a restored backup, or another database; readers get log.rewound"
                 " by an event log.rewound",
                 delivered_seq=delivered.seq if delivered else 0,
             )
@@ -166,7 +166,7 @@ async def report_raw_owner(store: RawIndex, blobs: Blobs) -> None:
             log.logger("raw").error(describe_owner(found))
         elif not isinstance(blobs, DiskBlobs):
             await store.confirm_raw_place(blobs.place)
-    except BlobError as problem:  # whoever needs the raw store meets it again
+    except BlobError as problem:  # the first use of the raw store raises it again
         log.logger("raw").debug("the raw store was not checked", problem=str(problem))
 
 

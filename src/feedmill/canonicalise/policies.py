@@ -193,7 +193,7 @@ def _without_www(host: str) -> str:
 
 
 def registrable_domain(host: str) -> str:
-    """The part of a host that somebody registered, by its labels: `feeds.example.co.uk` is of example.co.uk.
+    """The registrable part of a host, by its labels: `feeds.example.co.uk` is of example.co.uk.
 
     Without a list of public suffixes it errs on the side of a shorter name.
     """

@@ -1,6 +1,6 @@
 """Extracts the text of a web page: by the feed's own selector first, else by trafilatura in its fast mode.
 
-Bad markup gives a result, never an exception. Work is not bounded here: whoever calls this on pages of others does
+Bad markup gives a result, never an exception. Work is not bounded here: callers that read foreign pages do
 it in a process with a deadline and a memory limit (adapters/extractor). The HTML is not sanitised yet.
 """
 

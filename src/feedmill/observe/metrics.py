@@ -165,7 +165,8 @@ class Metrics:
         )
         self.last_seq = gauge("feedmill_log_seq", "Number of the newest event.")
         self.due_lanes = gauge(
-            "feedmill_due_lanes", "Hosts with due feeds that nobody works on, in the whole store."
+            "feedmill_due_lanes",
+            "Hosts with due feeds that no worker has leased, in the whole store.",
         )
         self.lanes = gauge("feedmill_lanes_held", "Hosts that this process is working on.")
         self.bus_events = counter("feedmill_bus_events", "Events that the bus has taken.")

@@ -211,7 +211,7 @@ class PolicyFigures(Value):
     mean_delay_sec: float | None = None
     p90_delay_sec: float | None = None
     max_mean_delay_sec: float | None = None  # recorded: if every entry came out right after a poll
-    missed: int | None = None  # entries that left the document unseen; None: nobody knows
+    missed: int | None = None  # entries that left the document unseen; None: unknown
     unchanged_share: float = 0.0  # of the requests that were answered 304
 
 

@@ -1,6 +1,6 @@
 """The process that extracts texts: one page after the other from standard input, each answered on standard output.
 
-It has a memory limit of its own and no network to talk to; whoever started it ends it when a page takes too long.
+It has a memory limit of its own and no network to talk to; the process that started it ends it when a page takes too long.
 Messages are MessagePack behind their length in four octets.
 """
 # Tested in tests/integration/adapters/test_extractor.py

@@ -55,7 +55,7 @@ class ParseThreads:
             self._jobs = SimpleQueue()
             self._left = self._documents
             self._threads = [
-                # A daemon: what is parsed for nobody any more must not hold up the end of the process.
+                # A daemon: a result that is no longer awaited must not hold up the end of the process.
                 Thread(target=_work, args=(self._jobs,), name=f"parse-{number}", daemon=True)
                 for number in range(_WORKERS)
             ]

@@ -25,7 +25,7 @@ async def check_store(
 ) -> CheckedRows:
     """How many rows were read and what is wrong with the store, one sentence each; `quick` leaves large tables out.
 
-    A few hundred rows are in memory at a time, and `on_rows` is told how many were read.
+    A few hundred rows are in memory at a time, and `on_rows` gets the number that was read.
     """
     problems, number = [*await store.problems(quick=quick)], 0
     for name in store.tables_to_check(large=not quick):

@@ -1,7 +1,7 @@
 """Whose raw store this is: the segments carry the id of the store that indexes them (D36).
 
 A raw store that carries another id, or whose segments this index does not know, is left alone: nothing in
-it is packed or swept. It is told what is wrong, and mended by `store migrate`, `restore` or `blobs adopt`.
+it is packed or swept. What is wrong is reported, and mended by `store migrate`, `restore` or `blobs adopt`.
 """
 
 from collections.abc import Sequence

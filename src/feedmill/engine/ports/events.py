@@ -36,7 +36,7 @@ class NewestEvent(Value):
     """The newest event that a bus or a file holds, or that a reader was told."""
 
     seq: int  # 0: it has never held any
-    id: str | None = None  # None: it was let go meanwhile, or nobody knows
+    id: str | None = None  # None: it was purged meanwhile, or is unknown
 
 
 class Bus(Sink, Protocol):

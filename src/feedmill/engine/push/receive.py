@@ -3,7 +3,7 @@
 A fat ping is a document like any other: raw kept before it is parsed, then the same reading, identity
 and commit as a poll. A thin ping, a bad or missing signature, or a document of another topic brings the
 next poll forward, within the pace of the feed's host, and no sooner than `hint_gap_sec` after the last
-one. What the sender is told never depends on whether a signature was right.
+one. What the sender gets as an answer never depends on whether a signature was right.
 """
 # Tested in tests/integration/engine/push/
 

@@ -1,6 +1,6 @@
 """A leased lane: its pace as it changes, and how long the lease lasts (D24).
 
-Used by whoever sends requests under a lane: polls (poll/lane_worker.py) and background jobs
+Used by all that send requests under a lane: polls (poll/lane_worker.py) and background jobs
 (jobs/job_run.py). The deadline is kept on the monotonic clock. No request starts that could outlast
 it; a lease that is too short for the next request is renewed first.
 """

@@ -167,7 +167,7 @@ def scatter(
             f"{escape(x_name)} {duration_in_words(dot.x)}, {escape(y_name)} {duration_in_words(dot.y)}"
             "</title></circle>"
         )
-        # Hundreds of stops for the keyboard help nobody; lists of the same feeds are elsewhere.
+        # Hundreds of stops for the keyboard are of no use; lists of the same feeds are elsewhere.
         linked = f'<a href="{escape(dot.link)}" tabindex="-1">{point}</a>'
         parts.append(linked if dot.link else point)
     parts.append(

@@ -2,7 +2,7 @@
 
 The cookie holds the secret of a session (HttpOnly, SameSite=Strict, Secure behind https), never the
 token. Each form has a token derived from that secret, and the origin of the request is checked too. On
-loopback without any token in the store nobody logs in, as with REST (D30); forms are then bound to a
+loopback without any token in the store there is no login, as with REST (D30); forms are then bound to a
 random cookie instead.
 """
 

@@ -219,7 +219,7 @@ class KeptPages:
         self._bytes = 0
 
     def get(self, url: tuple[str, bytes], version: int | None) -> KeptPage | None:
-        """The page of a URL, unless something was committed since, or nobody knows."""
+        """The page of a URL, unless something was or may have been committed since."""
         return None if version is None or version != self._version else self._by_url.get(url)
 
     def put(self, url: tuple[str, bytes], page: KeptPage) -> None:

@@ -81,7 +81,7 @@ class PurgeCuts(Value):
     entries: datetime  # last seen
     fetches: datetime
     events: datetime  # that every reader with a cursor has read
-    unread_events: datetime  # whoever is further behind does not hold the log any more
+    unread_events: datetime  # a cursor that is further behind does not hold the log any more
     revisions: datetime | None = None  # replaced; None: they stay
     identities: datetime | None = None  # of deleted entries, last seen; None: they stay
 

@@ -1,7 +1,7 @@
 """Makes the event log durable before anybody reads it (D37).
 
 With `synchronous = normal` SQLite writes a commit into the write-ahead log (-wal) and leaves it to the
-operating system when that reaches the disk. So whoever reads events has the -wal synced first, unless a
+operating system when that reaches the disk. So a reader of events has the -wal synced first, unless a
 sync after the commit of the newest of them has been made: one sync for all that was committed since the last
 one, and none while nothing new is read. What a checkpoint has taken out of the -wal, SQLite has synced itself.
 """

@@ -41,7 +41,7 @@ WRITE_GROUP_JOBS: Final = 500
 WRITE_GROUP_SEC: Final = 0.03
 LARGE_REST_FACTOR: Final = 15.0  # between large jobs, by the time that the last one took
 LARGE_REST_SEC: Final = 20.0  # and no longer: a commit must not outlast the lease of its lane
-QUIET_SEC: Final = 0.5  # without any small job: then a large one keeps nobody waiting
+QUIET_SEC: Final = 0.5  # without any small job: then a large one keeps no other job waiting
 LINGER_SEC: Final = 0.004  # for a group to gather, when the last one had company
 BUSY_TIMEOUT_SEC: Final = 60.0  # for a foreign writer; after that the jobs fail as `busy`
 CLOSE_TIMEOUT_SEC: Final = 2.0  # the same, once the store is being closed
@@ -233,7 +233,7 @@ class _Queue:
         """The job that begins a group, waited for; None: all is done."""
         job = self.next_small() if self._was_large else None
         if self._was_large and job is None:
-            self._rest_until = 0.0  # the large one kept nobody waiting
+            self._rest_until = 0.0  # the large one kept no other job waiting
         if job is None:
             job = self._next_small_in_time()
         self._was_large = job is None

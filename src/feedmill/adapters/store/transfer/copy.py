@@ -97,7 +97,7 @@ class StoreTransfer:
     ) -> Transfer:
         """Carry what is not over there yet, compare, and end the move when nothing differs.
 
-        Before it ends, `switch` is told the ids of the old and the new store: it hands over the raw store.
+        Before it ends, `switch` gets the ids of the old and the new store: it hands over the raw store.
         """
         survey = await self._source.survey()
         if restart and await self._is_cut_short():

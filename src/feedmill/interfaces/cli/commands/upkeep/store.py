@@ -151,7 +151,7 @@ async def mark_restored(services: Services, delivered: int, earlier: int) -> Ans
     known = max(delivered, earlier, await services.store.last_seq())
     await tell_if_rewound(services.store, NewestEvent(seq=known + 1), services.clock.now())
     seq = await services.store.last_seq()
-    return Answer({"seq": seq}, f"readers are told by event {seq} (log.rewound)")
+    return Answer({"seq": seq}, f"readers get event {seq} (log.rewound) next")
 
 
 def _say_compared(found: Transfer) -> None:
