@@ -24,6 +24,7 @@ _TIMEOUT_SEC: Final = 5.0
 NotifyFunction = Callable[..., bool]
 _STARTING_SEC: Final = 0.5
 _EVERY_SEC: Final = 10.0
+_STOPPING: Final = ("STOPPING=1", "STATUS=finishing what is under way")
 
 
 async def check_readiness(
@@ -68,23 +69,27 @@ async def run_systemd_status(
     """Report until cancelled; also while draining, which may take longer than the watchdog allows."""
     every_sec = min(_EVERY_SEC, watchdog_sec / 3 if watchdog_sec is not None else _EVERY_SEC)
     said_ready = said_stopping = False
-    while True:
-        if lifecycle.is_stopping() and not said_stopping:
-            said_stopping = say("STOPPING=1", "STATUS=finishing what is under way")
-        elif not lifecycle.is_stopping():
-            found = await ask()
-            words = [f"STATUS={status_line(found, lifecycle)}"]
-            if found.ready and not said_ready:
-                words.append("READY=1")
-            said_ready = say(*words) and (said_ready or found.ready)
-        if watchdog_sec is not None and liveness.is_alive():
-            say("WATCHDOG=1")
-        if lifecycle.is_stopping():
-            await clock.sleep(every_sec)
-        else:
-            await lifecycle.sleep_unless_stopping(
-                every_sec if said_ready else min(every_sec, _STARTING_SEC)
-            )
+    try:
+        while True:
+            if lifecycle.is_stopping() and not said_stopping:
+                said_stopping = say(*_STOPPING)
+            elif not lifecycle.is_stopping():
+                found = await ask()
+                words = [f"STATUS={status_line(found, lifecycle)}"]
+                if found.ready and not said_ready:
+                    words.append("READY=1")
+                said_ready = say(*words) and (said_ready or found.ready)
+            if watchdog_sec is not None and liveness.is_alive():
+                say("WATCHDOG=1")
+            if lifecycle.is_stopping():
+                await clock.sleep(every_sec)
+            else:
+                await lifecycle.sleep_unless_stopping(
+                    every_sec if said_ready else min(every_sec, _STARTING_SEC)
+                )
+    finally:
+        if not said_stopping:  # the run ended before its turn came, as in the middle of `ask`
+            say(*_STOPPING)
 
 
 def status_line(found: Readiness, lifecycle: Lifecycle) -> str:

@@ -281,6 +281,36 @@ def test_the_watchdog_is_fed_through_the_drain_too() -> None:
     assert after.count("WATCHDOG=1") > 3
 
 
+def test_run_that_ends_during_a_readiness_check_still_says_stopping() -> None:
+    watch = Lifecycle("me")
+    supervisor = Supervisor(watch)
+
+    async def story() -> None:
+        asked = asyncio.Event()
+
+        async def ask() -> Readiness:
+            asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        clock = HandClock()
+        services = world_with(OnlyDueLanes(), clock)
+        reporting = asyncio.create_task(
+            run_systemd_status(
+                supervisor.say, 0.03, ask, services.clock, watch, pulse_of(clock, "polls")
+            )
+        )
+        async with hang_guard():
+            await asked.wait()
+            watch.stop()
+            reporting.cancel()
+            await asyncio.wait([reporting])
+
+    asyncio.run(story())
+
+    assert supervisor.heard == ["STOPPING=1", "STATUS=finishing what is under way"]
+
+
 def test_a_stalled_run_does_not_feed_the_watchdog() -> None:
     assert "WATCHDOG=1" not in informed([True, True], watchdog_sec=0.03, is_alive=False)
 
