@@ -92,6 +92,7 @@ async def by_tap(_: Path) -> None:
                     Lifecycle("tap"),
                     every_sec=_REST_SEC,
                     drain_sec=services.config.run.drain_sec,
+                    written=asyncio.Event(),
                 )
         await asyncio.sleep(_REST_SEC)
 

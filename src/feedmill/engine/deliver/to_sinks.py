@@ -29,9 +29,15 @@ async def deliver_pending(log: EventLog, sink: Sink) -> int:
 
 
 async def run_delivery(
-    log: EventLog, sink: Sink, lifecycle: Lifecycle, *, every_sec: float, drain_sec: float
+    log: EventLog,
+    sink: Sink,
+    lifecycle: Lifecycle,
+    *,
+    every_sec: float,
+    drain_sec: float,
+    written: asyncio.Event,
 ) -> None:
-    """Deliver until the run ends, and once more at its end so that little waits for the next.
+    """Deliver until the run ends, and once more when polls and jobs have `written` their last events.
 
     After a failure of the sink or the store it is retried with backoff; the events stay in the log.
     """
@@ -41,8 +47,11 @@ async def run_delivery(
             await lifecycle.unless_stopping(_deliver(log, sink, backoff), _GRACE_SEC)
         await backoff.wait()
         await lifecycle.sleep_unless_stopping(every_sec)
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + drain_sec
+    await written.wait()
     with suppress(TimeoutError):
-        async with asyncio.timeout(drain_sec):
+        async with asyncio.timeout(max(ends_at - loop.time(), _GRACE_SEC)):
             await _deliver(log, sink, backoff)
 
 

@@ -204,15 +204,29 @@ async def poll_until_stopped(
         watch.stop()
 
 
-def deliver_to_sinks(
-    group: asyncio.TaskGroup, services: Services, sinks: Iterable[Sink], watch: Lifecycle
-) -> None:
-    """Start a task for each sink that writes new events to it."""
-    drain_sec = services.config.run.drain_sec
-    for sink in sinks:
-        group.create_task(
-            run_delivery(services.store, sink, watch, every_sec=1.0, drain_sec=drain_sec)
-        )
+@asynccontextmanager
+async def deliver_to_sinks(
+    services: Services, sinks: Iterable[Sink], watch: Lifecycle
+) -> AsyncIterator[None]:
+    """Write new events to each sink while the block runs, and at its end what it still wrote."""
+    written, drain_sec = asyncio.Event(), services.config.run.drain_sec
+    async with asyncio.TaskGroup() as group:
+        for sink in sinks:
+            group.create_task(
+                run_delivery(
+                    services.store,
+                    sink,
+                    watch,
+                    every_sec=1.0,
+                    drain_sec=drain_sec,
+                    written=written,
+                )
+            )
+        try:
+            yield
+        finally:
+            watch.stop()
+            written.set()
 
 
 async def wait_until_stopped(watch: Lifecycle) -> None:

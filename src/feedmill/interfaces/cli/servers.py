@@ -161,7 +161,9 @@ async def _work(
     role: WorkerRole = "run" if with_mill else "api"
     parts = ("polls",) if with_mill else ()
     role_tasks = long_running.role_services(services, watch, role, report.metrics, parts=parts)
-    async with role_tasks, asyncio.TaskGroup() as group:
+    sinks = await file_sinks(services) if with_mill else ()
+    delivery = long_running.deliver_to_sinks(services, sinks, watch)
+    async with role_tasks, delivery, asyncio.TaskGroup() as group:
         counting = group.create_task(
             run_counters(
                 services.store,
@@ -172,7 +174,6 @@ async def _work(
             )
         )
         if with_mill:
-            long_running.deliver_to_sinks(group, services, await file_sinks(services), watch)
             group.create_task(run_maintenance(services, watch))
             group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
             group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))

@@ -12,6 +12,8 @@ from feedmill.adapters.sinks.ndjson import NdjsonSink
 from feedmill.engine.deliver.to_sinks import deliver_pending
 from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.retention import purge
+from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.interfaces.cli.long_running import deliver_to_sinks
 from feedmill_demo.server.script import document
 
 
@@ -57,6 +59,23 @@ def test_events_of_one_document_keep_its_order(play: Play) -> None:
 
         told = [event.data["title"] for event in await stage.events("new_entry")]
         assert told == ["Title 5", "Title 3", "Title 9", "Title 1"]
+
+    play(story)
+
+
+def test_events_of_a_poll_under_way_at_the_stop_are_delivered_before_the_end(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1, 2))
+        watch = Lifecycle("me")
+
+        async with deliver_to_sinks(stage.services, [_tap(stage)], watch):
+            watch.stop()
+            await stage.poll(feed)
+
+        events = await stage.events()
+        lines = _lines(Path(stage.config.store.home))
+        assert [line["seq"] for line in lines] == [event.seq for event in events]
+        assert sum(event.type == "new_entry" for event in events) == 2
 
     play(story)
 

@@ -101,7 +101,8 @@ async def run_engine(
         consumers=() if bus is None else (bus.name,),
         metrics_port=metrics_port,
     )
-    async with AsyncExitStack() as stack, role_tasks, asyncio.TaskGroup() as group:
+    delivery = long_running.deliver_to_sinks(services, sinks, watch)
+    async with AsyncExitStack() as stack, role_tasks, delivery, asyncio.TaskGroup() as group:
         if console:
             serving = console_beside(services, watch, report.metrics, port=port)
             address = await stack.enter_async_context(serving)
@@ -110,7 +111,6 @@ async def run_engine(
         await listen_for_hubs(stack, services)
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
-        long_running.deliver_to_sinks(group, services, sinks, watch)
         group.create_task(run_maintenance(services, watch))
         group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
         if webhooks:
