@@ -17,11 +17,15 @@ outbox was emptied: looking begins there, past the dead rows that vacuum has not
 A database that was restored from a dump has the transaction numbers of another server. They may lie in
 this one's future, where no snapshot reaches, and so may the horizon. Both are impossible otherwise, so
 they are noticed: such events are older than any of this server's, and are numbered first.
+
+The database may also go back under a running process: a backup is put back, an asynchronous standby is promoted. So
+every look compares the log with the newest event that this process knows, and says `log.rewound` before it gives a number
+again (D37).
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from feedmill.adapters.store.postgres.parameters import postgres_json, to_columns, unnest_rows
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
@@ -47,14 +51,18 @@ def _any(where: str) -> str:
 _XMIN: Final = "pg_snapshot_xmin(pg_current_snapshot())"
 _XMAX: Final = "pg_snapshot_xmax(pg_current_snapshot())"
 # In one state of the database: what waits, and whether another server has stamped it. Rows below the
-# horizon are only looked for when asked to: there lie the dead ones.
+# horizon are only looked for when asked to: there lie the dead ones. And whether the log lacks the event $4 with the id
+# $5, and says so nowhere.
 _EVENTS: Final = f"""
 WITH look AS MATERIALIZED (
   SELECT {_any(f"o.tx >= h.horizon AND o.tx < {_XMIN}")} AS waits,
          h.horizon > {_XMIN} OR {_any(f"o.tx >= {_XMAX}")}
-         OR $1 AND {_any("o.tx < h.horizon")} AS strange
+         OR $1 AND {_any("o.tx < h.horizon")} AS strange,
+         CASE WHEN h.seq < $4 OR (SELECT id FROM events WHERE seq = $4) <> $5
+              THEN NOT EXISTS (SELECT FROM events WHERE seq > $4 AND type = 'log.rewound')
+              ELSE false END AS went_back
     FROM log_head h)
-SELECT l.waits OR l.strange, l.strange, e.seq, {", ".join(f"e.{name}" for name in _COLUMNS)}
+SELECT l.waits OR l.strange, l.strange, l.went_back, e.seq, {", ".join(f"e.{name}" for name in _COLUMNS)}
   FROM look l LEFT JOIN LATERAL (
        SELECT * FROM events WHERE seq > $2 ORDER BY seq LIMIT $3) e ON true
  ORDER BY e.seq
@@ -62,7 +70,8 @@ SELECT l.waits OR l.strange, l.strange, e.seq, {", ".join(f"e.{name}" for name i
 # With `synchronous_commit = off` a commit is visible before it is on the disk. The log of the database is written
 # in order: when this transaction is on the disk, so are the events that it gives numbers to (D37).
 _HEAD: Final = (
-    "SELECT seq, CASE WHEN current_setting('synchronous_commit') = 'off'"
+    "SELECT seq, (SELECT id FROM events WHERE seq = $1), now(),"
+    " CASE WHEN current_setting('synchronous_commit') = 'off'"
     " THEN set_config('synchronous_commit', 'on', true) END FROM log_head FOR UPDATE SKIP LOCKED"
 )
 _ADOPT: Final = (
@@ -106,39 +115,54 @@ class PostgresEventLog:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._thorough = True  # the first look: the database may have been restored before it
+        self._known = NewestEvent(seq=0)  # the newest event that this process has seen
 
     async def events(self, after: int, limit: int) -> tuple[Event, ...]:
         """Events after a number, in order; one question when no event waits for its number."""
-        found, waits, strange = await self._events(after, limit)
-        if not waits or len(found) >= limit:
-            return found
-        await self._number(strange=strange)
-        found, _, _ = await self._events(after, limit)
+        found, look = await self._events(after, limit)
+        if look.went_back or (look.waits and len(found) < limit):
+            await self._number(strange=look.strange)
+            found, _ = await self._events(after, limit)
+        if found and found[-1].seq >= self._known.seq:
+            self._known = NewestEvent(seq=found[-1].seq, id=found[-1].id)
         return found
 
     async def last_seq(self) -> int:
         """The number of the newest event, 0 before the first."""
         await self.number()
-        return await self._database.read(last_seq)
+        last = await self._database.read(last_seq)
+        if last > self._known.seq:
+            self._known = NewestEvent(seq=last)
+        return last
 
     async def number(self) -> None:
         """Give numbers to the events that can have one."""
-        _, waits, strange = await self._events(0, 0)
-        if waits:
-            await self._number(strange=strange)
+        _, look = await self._events(0, 0)
+        if look.waits or look.went_back:
+            await self._number(strange=look.strange)
 
-    async def _events(self, after: int, limit: int) -> tuple[tuple[Event, ...], bool, bool]:
+    async def _events(self, after: int, limit: int) -> "tuple[tuple[Event, ...], _Look]":
+        known = self._known
         rows = await self._database.read(
-            lambda c: c.fetch(_EVENTS, self._thorough, after, max(limit, 0))
+            lambda c: c.fetch(_EVENTS, self._thorough, after, max(limit, 0), known.seq, known.id)
         )
-        waits, strange = (bool(rows[0][0]), bool(rows[0][1])) if rows else (False, False)
-        self._thorough = self._thorough and strange
-        return tuple(event_of(tuple(row)[2:]) for row in rows if row[2] is not None), waits, strange
+        look = _Look(*map(bool, tuple(rows[0])[:3])) if rows else _Look()
+        self._thorough = self._thorough and look.strange
+        return tuple(event_of(tuple(row)[3:]) for row in rows if row[3] is not None), look
 
     async def _number(self, *, strange: bool) -> None:
-        size = await self._database.write(lambda c: number_batch(c, strange=strange))
+        known = self._known
+        size = await self._database.write(lambda c: number_batch(c, strange=strange, known=known))
         while size >= NUMBERING_BATCH:
-            size = await self._database.write(number_batch)
+            size = await self._database.write(lambda c: number_batch(c, known=known))
+
+
+class _Look(NamedTuple):
+    """What a look at the log found beside events."""
+
+    waits: bool = False  # events that can have a number
+    strange: bool = False  # another server has stamped them
+    went_back: bool = False  # the log lacks an event that this process has seen
 
 
 async def append(connection: PgConnection, events: Sequence[NewEvent], cause: str) -> None:
@@ -163,13 +187,21 @@ async def append_all(
         await connection.execute(_INSERT, *to_columns(rows))
 
 
-async def number_batch(connection: PgConnection, *, strange: bool = False) -> int:
+async def number_batch(
+    connection: PgConnection, *, strange: bool = False, known: NewestEvent | None = None
+) -> int:
     """Give numbers to a bite of events; how many. 0 when another process is doing it.
 
-    With `strange`, what another server has stamped is taken first.
+    With `strange`, what another server has stamped is taken first. A log that lacks the `known` event says first that it
+    went back.
     """
-    if await connection.fetchval(_HEAD) is None:
+    known = known or NewestEvent(seq=0)
+    head = await connection.fetchrow(_HEAD, known.seq)
+    if head is None:
         return 0
+    last, there, now, _ = head
+    if last < known.seq or (known.id is not None and there not in (None, known.id)):
+        await append_rewound(connection, known, now)
     if strange:
         for statement in _ADOPT:
             await connection.execute(statement)

@@ -403,3 +403,82 @@ class TestAnotherServersNumbers:
                 input=dump.stdout, stdout=subprocess.DEVNULL, check=True, timeout=HANG_GUARD_SEC,
             )  # fmt: skip
             asyncio.run(after(dsn))
+
+
+class TestRestoredUnderARunningProcess:
+    """A backup that is put back, or an asynchronous standby that is promoted, while readers are connected."""
+
+    def test_process_that_told_more_says_so_before_it_gives_a_number_again(
+        self, postgres: PostgresServer, migrated_dsn: str
+    ) -> None:
+        async def story() -> None:
+            async with opened(migrated_dsn) as database:
+                log = PostgresEventLog(database)
+                await tell(database, "kept", 1)
+                await log.events(0, 10)
+            backup = postgres.create_database(template=name_of(migrated_dsn))
+            async with opened(migrated_dsn) as database:
+                log = PostgresEventLog(database)
+                await tell(database, "lost", 1, 2)
+                assert (await log.events(0, 10))[-1].seq == 6
+                put_back(postgres, backup, migrated_dsn)
+                await tell(database, "new", 1)
+
+                coming = await log.events(6, 10)
+
+                assert [event.seq for event in coming] == [1_000_006, 1_000_007, 1_000_008]
+                assert coming[0].type == "log.rewound"
+                assert coming[0].data == {"delivered_seq": 6, "log_ended_at": 2}
+                assert await log.events(2, 10) == coming
+                assert await problems_of(database) == ()
+
+        asyncio.run(story())
+
+    def test_process_that_saw_the_end_of_the_log_says_so(
+        self, postgres: PostgresServer, migrated_dsn: str
+    ) -> None:
+        async def story() -> None:
+            backup = postgres.create_database(template=name_of(migrated_dsn))
+            async with opened(migrated_dsn) as database:
+                log = PostgresEventLog(database)
+                await tell(database, "lost", 1, 2)
+                assert await log.last_seq() == 4
+                put_back(postgres, backup, migrated_dsn)
+
+                assert await log.last_seq() == 1_000_004
+                assert [event.type for event in await log.events(0, 10)] == ["log.rewound"]
+
+        asyncio.run(story())
+
+    def test_other_events_under_numbers_that_were_told_are_noticed_once(
+        self, postgres: PostgresServer, migrated_dsn: str
+    ) -> None:
+        async def story() -> None:
+            backup = postgres.create_database(template=name_of(migrated_dsn))
+            async with opened(migrated_dsn) as database:
+                log = PostgresEventLog(database)
+                await tell(database, "lost", 1)
+                await log.events(0, 10)
+                put_back(postgres, backup, migrated_dsn)
+                async with opened(migrated_dsn) as another:  # which has told nothing before
+                    await tell(another, "new", 1, 2)
+                    assert await PostgresEventLog(another).last_seq() == 4
+
+                coming = await log.events(2, 10)
+
+                assert [event.seq for event in coming] == [3, 4, 1_000_004]
+                assert coming[-1].type == "log.rewound"
+                assert await log.events(0, 1) == await log.events(0, 1)
+                assert await log.last_seq() == 1_000_004
+
+        asyncio.run(story())
+
+
+def name_of(dsn: str) -> str:
+    return dsn.rpartition("/")[2]
+
+
+def put_back(postgres: PostgresServer, backup: str, dsn: str) -> None:
+    """The backup takes the place of the database, under the processes that are connected."""
+    postgres.drop_database(dsn)
+    postgres.run_sql(f"ALTER DATABASE {name_of(backup)} RENAME TO {name_of(dsn)}")
