@@ -71,6 +71,7 @@ class _Writer:
         self._html = html
         self._pieces: list[str] = []
         self._player_title = ""
+        self._unclosed: set[str] = set()
 
     def written(self) -> str:
         """The markup; where a player is all there is, with a link to what it plays."""
@@ -119,9 +120,11 @@ class _Writer:
 
     def _raw_text(self, name: str, start: int) -> int:
         closer = _RAW_TEXT.get(name)
-        if closer is None:
+        if closer is None or name in self._unclosed:
             return start
         found = closer.search(self._html, start) if name != "plaintext" else None
+        if found is None:
+            self._unclosed.add(name)  # further ones would all search to the end
         end = found.start() if found else len(self._html) if name == "plaintext" else start
         self._pieces.append(self._html[start:end].replace("<", "&lt;"))
         return end

@@ -266,3 +266,12 @@ def test_ordinary_markup_is_the_same_text() -> None:
 @given(st.lists(st.sampled_from(["<mi>", "</mi>", "<g ", ">", "<object data=", "'x'", "<xmp>", "</xmp>", "<b>", "</b>", "word", "<script>", "</script>", "<!--", "-->"]), max_size=20).map("".join))  # fmt: skip
 def test_any_mixture_is_rewritten_without_unknown_tags(soup: str) -> None:
     assert not re.search(r"<(?:mi|g|object|xmp)\b", clean_html(soup))
+
+
+@pytest.mark.parametrize("name", ["xmp", "textarea", "plaintext"])
+def test_raw_text_that_nothing_closes_is_read_in_linear_time(name: str) -> None:
+    tag = f"<{name}>"
+
+    shown = clean_html(tag * (500_000 // len(tag)) + "end")  # 25 s, where each looks for its end
+
+    assert shown.endswith("end") or name == "plaintext"
