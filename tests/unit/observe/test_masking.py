@@ -28,12 +28,24 @@ from feedmill.observe.masking import database_address, mask_all_secrets, mask_se
         ("https://example.com/@somebody", "https://example.com/@somebody"),
         ("no address at all: a@b", "no address at all: a@b"),
         ("0-511=postgresql://a:pw@h/1", "0-511=postgresql://a:***@h/1"),
+        ("https://h/f?auth=pw&sig=pw&author=x", "https://h/f?auth=***&sig=***&author=x"),
+        ("nats://a@h and redis://:pw@h2", "nats://***@h and redis://:***@h2"),
     ],
     ids=lambda text: text[:30],
 )  # fmt: skip
 def test_only_what_is_secret_is_hidden(text: str, shown: str) -> None:
     assert mask_secrets(text) == shown
     assert mask_secrets(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "piece", ["://", "://a:", "://a@", "://push/", "key", "?key", "%26", "%25"]
+)
+def test_long_text_is_masked_in_linear_time(piece: str) -> None:
+    text = f"http://a/?{piece * (200_000 // len(piece))}"  # minutes, if each piece looked at all that follow
+
+    assert len(mask_secrets(text)) > 3
+    assert len(mask_address(text)) > 3
 
 
 def test_every_text_of_a_shape_is_masked_and_everything_else_stays() -> None:
@@ -81,10 +93,59 @@ def test_database_address_has_neither_password_nor_parameters(url: str, shown: s
             id="no-secret",
         ),
         pytest.param("https://a.example/f", "https://a.example/f", id="no-parameter"),
+        pytest.param(
+            "https://a.example/f?access%5Ftoken=abc&t%6fken=d&x=%41",
+            "https://a.example/f?access%5Ftoken=***&t%6fken=***&x=%41",
+            id="name-with-escapes",
+        ),
+        pytest.param(
+            "https://a.example/f?token%3Dabc%26x%3D1",
+            "https://a.example/f?token%3D***%26x%3D1",
+            id="escaped-equals-sign",
+        ),
+        pytest.param(
+            "https://proxy.example/?url=https%3A%2F%2Fa.example%2Ff%3Fx%3D1%26token%3Da%2Fb%26y%3D2&z=3",
+            "https://proxy.example/?url=https%3A%2F%2Fa.example%2Ff%3Fx%3D1%26token%3D***%26y%3D2&z=3",
+            id="address-in-an-address",
+        ),
+        pytest.param(
+            "https://a.example/f?accessToken=abc&userKey=abc&rsstoken=abc",
+            "https://a.example/f?accessToken=***&userKey=***&rsstoken=***",
+            id="words-without-separator",
+        ),
+        pytest.param(
+            "https://tracker.example/rss?user=7&passkey=abc&torrent_pass=abc&pass=abc&jwt=a.b.c",
+            "https://tracker.example/rss?user=7&passkey=***&torrent_pass=***&pass=***&jwt=***",
+            id="pass-and-jwt",
+        ),
+        pytest.param(
+            "https://a.example/f#access_token=abc",
+            "https://a.example/f#access_token=***",
+            id="fragment",
+        ),
+        pytest.param(
+            "https://a.example/f?token[]=abc&auth%5Bkey%5D=abc&user[name]=x",
+            "https://a.example/f?token[]=***&auth%5Bkey%5D=***&user[name]=x",
+            id="brackets",
+        ),
+        pytest.param(
+            "https://a.example/f?token=&x=1", "https://a.example/f?token=&x=1", id="empty"
+        ),
+        pytest.param(
+            "https://a.example/f?token=a?key=b&x=1",
+            "https://a.example/f?token=***&x=1",
+            id="parameter-in-a-value",
+        ),
+        pytest.param(
+            "https://a.example/f?compass=n&author=x&turkey=1&design=2&bypass=3&x=%3Fmonkey%3D2",
+            "https://a.example/f?compass=n&author=x&turkey=1&design=2&bypass=3&x=%3Fmonkey%3D2",
+            id="words-that-end-alike",
+        ),
     ],
 )
 def test_address_of_a_feed_is_shown_without_its_tokens(url: str, shown: str) -> None:
     assert mask_address(url) == shown
+    assert mask_address(shown) == shown
 
 
 def test_dedupe_key_keeps_the_id_after_the_masked_address_of_its_feed() -> None:
