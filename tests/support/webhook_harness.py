@@ -16,6 +16,7 @@ from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.app.services import open_services
 from feedmill.config import Config, FetchConfig, StoreConfig, WebhookConfig
 from feedmill.engine.deliver.to_webhooks import DeliveryListener, run_webhooks
+from feedmill.engine.ports.clock import Clock
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent
@@ -38,6 +39,7 @@ async def opened(
     *,
     names: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
     allow_cidrs: tuple[str, ...] = ("127.0.0.0/8",),
+    clock: Clock | None = None,
     **webhook: Any,
 ) -> AsyncIterator[Services]:
     """A world on that folder; with `names` they are what the resolver says."""
@@ -47,7 +49,7 @@ async def opened(
         fetch=replace(PLAIN.fetch, allow_cidrs=allow_cidrs),
         webhook=replace(HASTY, **webhook),
     )
-    async with open_services(config) as services:
+    async with open_services(config, clock=clock) as services:
         if names is None:
             yield services
             return

@@ -135,6 +135,7 @@ class Post(Value):
     headers: Headers
     body: bytes
     limits: FetchLimits
+    send_before: float | None = None  # as of a FetchPlan
 
 
 class Hop(Value):

@@ -138,7 +138,9 @@ class CurlFetcher:
         """The answer to a POST through the same guard; a redirect is an answer, not a way to go."""
         self._check_open()
         deadline = self._deadline(post.limits)
-        way = _FetchContext(limits=post.limits, deadline=deadline, body=post.body)
+        way = _FetchContext(
+            limits=post.limits, deadline=deadline, body=post.body, send_before=post.send_before
+        )
         url, answer = await self._ask(post.url, post.headers, way)
         return _response(post.url, url, post.headers, (), answer, answer.retries)
 

@@ -23,7 +23,7 @@ from feedmill.engine.deliver.whole_entries import ENTRIES_AT_ONCE, with_entries
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff
 from feedmill.engine.run.services import Services
-from feedmill.errors import FeedmillError
+from feedmill.errors import FeedmillError, NotSentError
 from feedmill.model.event import Event
 from feedmill.model.running.webhook import Delivery, Settlement, Webhook
 from feedmill.publish.webhook_delivery import Batch, is_wanted, next_batch
@@ -56,24 +56,45 @@ async def deliver_once(
     services: Services, lifecycle: Lifecycle, *, listeners: tuple[DeliveryListener, ...] = ()
 ) -> None:
     """Deliver what is pending to every webhook, concurrently; the first failure of each ends its turn."""
-    workers = [
-        _WebhookWorker(webhook.id, services, lifecycle, listeners)
-        for webhook in await services.store.webhooks()
-        if webhook.state == "active"
-    ]
-    if not workers:
+    active = [webhook for webhook in await services.store.webhooks() if webhook.state == "active"]
+    if not active:
         return
-    now = services.clock.now()
-    until = now + services.config.webhook.lease_sec * _SECOND
-    held = await services.store.lease_webhooks(lifecycle.owner, now=now, until=until)
+    leases = _WebhookLeases(services, lifecycle)
+    await leases.renew()
     try:
         async with asyncio.TaskGroup() as group:
-            for worker in workers:
-                if worker.webhook_id in held:
-                    group.create_task(worker.run_once())
+            for webhook in active:
+                worker = _WebhookWorker(webhook.id, services, lifecycle, listeners, leases)
+                group.create_task(worker.run_once())
     finally:
         with suppress(FeedmillError):
             await services.store.release_webhooks(lifecycle.owner)
+
+
+class _WebhookLeases:
+    """The webhooks that this process holds, and until when."""
+
+    def __init__(self, services: Services, lifecycle: Lifecycle) -> None:
+        self._services, self._owner = services, lifecycle.owner
+        self._lease_sec = services.config.webhook.lease_sec
+        self.held: frozenset[str] = frozenset()
+        self._deadline = 0.0  # by the monotonic clock: then another process may deliver
+
+    def are_due(self) -> bool:
+        """True once a third of the lease is over."""
+        return self._services.clock.monotonic() >= self._deadline - self._lease_sec * 2 / 3
+
+    def send_before(self, webhook_id: str) -> float:
+        """By when a delivery has to leave, on the monotonic clock."""
+        return self._deadline if webhook_id in self.held else 0.0
+
+    async def renew(self) -> None:
+        """Hold for a whole lease from now on what no other process holds."""
+        began, now = self._services.clock.monotonic(), self._services.clock.now()
+        self.held = await self._services.store.lease_webhooks(
+            self._owner, now=now, until=now + self._lease_sec * _SECOND
+        )
+        self._deadline = began + self._lease_sec
 
 
 class _WebhookSupervisor:
@@ -94,8 +115,7 @@ class _WebhookSupervisor:
         )
         self._workers: dict[str, tuple[_WebhookWorker, asyncio.Task[None]]] = {}
         self._active: frozenset[str] = frozenset()
-        self._held: frozenset[str] = frozenset()
-        self._renew_at = 0.0  # by the monotonic clock
+        self._leases = _WebhookLeases(services, lifecycle)
 
     async def look(self, backoff: Backoff) -> None:
         """Notice added and removed webhooks, and wake the workers that have events to deliver."""
@@ -110,37 +130,34 @@ class _WebhookSupervisor:
         self._lifecycle.on_poll_loop("webhooks")
         self._cancel_released()
         for webhook in webhooks:
-            if webhook.id in self._held and webhook.cursor < last_seq:
+            if webhook.id in self._leases.held and webhook.cursor < last_seq:
                 self._worker_of(webhook.id).pending.set()
 
     async def end(self) -> None:
         """Release the leases, so that another process need not wait for their end."""
-        if self._held:
+        if self._leases.held:
             with suppress(FeedmillError, TimeoutError):
                 async with asyncio.timeout(_GRACE_SEC):
                     await self._services.store.release_webhooks(self._lifecycle.owner)
 
     async def _hold(self, active: frozenset[str]) -> None:
         """Lease what is new, and everything again in good time."""
-        clock, lease_sec = self._services.clock, self._services.config.webhook.lease_sec
-        if active == self._active and (not active or clock.monotonic() < self._renew_at):
+        if active == self._active and not (active and self._leases.are_due()):
             return
-        now = clock.now()
-        held = await self._services.store.lease_webhooks(
-            self._lifecycle.owner, now=now, until=now + lease_sec * _SECOND
-        )
-        self._active, self._held = active, held & active
-        self._renew_at = clock.monotonic() + lease_sec / 3
+        await self._leases.renew()
+        self._active = active
 
     def _worker_of(self, webhook_id: str) -> "_WebhookWorker":
         if webhook_id not in self._workers:
-            worker = _WebhookWorker(webhook_id, self._services, self._lifecycle, self._listeners)
+            worker = _WebhookWorker(
+                webhook_id, self._services, self._lifecycle, self._listeners, self._leases
+            )
             task = self._group.create_task(worker.run(), name=f"webhook {webhook_id}")
             self._workers[webhook_id] = (worker, task)
         return self._workers[webhook_id][0]
 
     def _cancel_released(self) -> None:
-        for webhook_id in self._workers.keys() - self._held:
+        for webhook_id in self._workers.keys() - (self._leases.held & self._active):
             _, task = self._workers.pop(webhook_id)
             task.cancel()
 
@@ -154,8 +171,9 @@ class _WebhookWorker:
         services: Services,
         lifecycle: Lifecycle,
         listeners: tuple[DeliveryListener, ...],
+        leases: _WebhookLeases,
     ) -> None:
-        self.webhook_id = webhook_id
+        self.webhook_id, self._leases = webhook_id, leases
         self.pending = asyncio.Event()
         self._services, self._lifecycle, self._listeners = services, lifecycle, listeners
         self._backoff = Backoff(f"webhook {webhook_id}", lifecycle)
@@ -177,8 +195,11 @@ class _WebhookWorker:
 
     async def run_once(self) -> None:
         """Deliver what there is, until nothing is left or something fails."""
-        while not self._lifecycle.is_stopping() and await self._step() == 0.0:
-            pass
+        while not self._lifecycle.is_stopping():
+            if self._leases.are_due():
+                await self._leases.renew()
+            if self.webhook_id not in self._leases.held or await self._step() != 0.0:
+                break
 
     async def _until_pending(self) -> None:
         self.pending.clear()
@@ -220,7 +241,12 @@ class _WebhookWorker:
         if batch is None:
             await self._skip(webhook, read[-1].seq)
             return 0.0
-        return await self._settle(webhook, batch, await send_batch(webhook, batch, self._services))
+        try:
+            before = self._leases.send_before(webhook.id)
+            sent = await send_batch(webhook, batch, self._services, send_before=before)
+        except NotSentError:  # this process was stopped: it delivers again under its next lease
+            return self._services.config.webhook.look_sec
+        return await self._settle(webhook, batch, sent)
 
     async def _batch(
         self, webhook: Webhook, read: tuple[Event, ...], wanted: list[Event]

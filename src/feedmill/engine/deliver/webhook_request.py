@@ -39,20 +39,22 @@ class DeliveryAttempt(NamedTuple):
     retry_after_sec: float | None
 
 
-async def send_batch(webhook: Webhook, batch: Batch, services: Services) -> DeliveryAttempt:
-    """One attempt to deliver a batch; nothing is stored.
+async def send_batch(
+    webhook: Webhook, batch: Batch, services: Services, *, send_before: float | None = None
+) -> DeliveryAttempt:
+    """One attempt to deliver a batch; nothing is stored. NotSentError when it has not left by `send_before`.
 
     A batch with events of a traced poll carries on the trace of the first, linked to the others.
     """
     parents = {one: None for event in batch.events if (one := _parent_of(event))}
     if not parents:
-        return await _send(webhook, batch, services, None)
+        return await _send(webhook, batch, services, None, send_before)
     if services.traces is None:
         first = next(iter(parents))
-        return await _send(webhook, batch, services, traceparent_of(first))
+        return await _send(webhook, batch, services, traceparent_of(first), send_before)
     with services.traces.join("deliver", tuple(parents)) as trace:
         trace.requested()
-        sent = await _send(webhook, batch, services, trace.traceparent)
+        sent = await _send(webhook, batch, services, trace.traceparent, send_before)
         trace.describe(_delivery_facts, sent.delivery)
         if isinstance(sent.verdict, Undelivered):
             trace.fail(sent.verdict.reason)
@@ -60,7 +62,11 @@ async def send_batch(webhook: Webhook, batch: Batch, services: Services) -> Deli
 
 
 async def _send(
-    webhook: Webhook, batch: Batch, services: Services, traceparent: str | None
+    webhook: Webhook,
+    batch: Batch,
+    services: Services,
+    traceparent: str | None,
+    send_before: float | None,
 ) -> DeliveryAttempt:
     now = services.clock.now()
     agent = services.config.fetch.user_agent
@@ -78,8 +84,15 @@ async def _send(
             batch.content.content_type, batch.content.links, batch.body, secret
         )
         headers = (("User-Agent", agent), ("Accept", "*/*"), *topic)
-    post = Post(url=webhook.url, headers=headers, body=batch.body, limits=_limits(services))
-    response = await services.fetcher.post(post)
+    response = await services.fetcher.post(
+        Post(
+            url=webhook.url,
+            headers=headers,
+            body=batch.body,
+            limits=_limits(services),
+            send_before=send_before,
+        )
+    )
     verdict = judge_delivery(response)
     asked = retry_after_sec(response.status or 0, response.headers, services.clock.now())
     delivery = Delivery(

@@ -174,7 +174,12 @@ async def probe_in_lane(
 
 
 async def probe_other_host(
-    url: str, feed: Feed, services: Services, *, max_wait_sec: float = 0.0
+    url: str,
+    feed: Feed,
+    services: Services,
+    *,
+    max_wait_sec: float = 0.0,
+    send_before: float | None = None,
 ) -> Answer | None:
     """Fetch the address at its host's stored pace; None when that means waiting longer than allowed."""
     store, config = services.store, services.config.host
@@ -184,7 +189,7 @@ async def probe_other_host(
     if wait > max_wait_sec or limited_until(pace, url, now) is not None:
         return None
     await services.clock.sleep(wait)
-    answer = await probe_in_lane(url, feed, services)
+    answer = await probe_in_lane(url, feed, services, send_before=send_before)
     if answer.response.status is None and not answer.response.hops:
         return answer  # the host was not reached: there is no pace to keep
     outcome = outcome_of(answer.verdict)

@@ -51,10 +51,15 @@ class JobRun:
     """
 
     def __init__(
-        self, job: Job, services: Services, lifecycle: Lifecycle, lease: LaneLease | None
+        self,
+        job: Job,
+        services: Services,
+        lifecycle: Lifecycle,
+        lease: LaneLease | None,
+        job_deadline: Callable[[], float],
     ) -> None:
         self.job, self.services, self.lifecycle = job, services, lifecycle
-        self._lease = lease
+        self._lease, self._job_deadline = lease, job_deadline
 
     @property
     def lane(self) -> Lane | None:
@@ -101,9 +106,9 @@ class JobRun:
         wait = await self.wait_for_host(url)
         if wait is not None:
             return wait
-        config = self.services.config.fetch
+        limits = limits_of(self.services.config.fetch)
         response = await self.services.fetcher.post(
-            Post(url=url, headers=headers, body=body, limits=limits_of(config))
+            Post(url=url, headers=headers, body=body, limits=limits, send_before=self.send_before)
         )
         if self._lease is not None:
             now = self.services.clock.now()
@@ -111,9 +116,10 @@ class JobRun:
         return response
 
     @property
-    def send_before(self) -> float | None:
-        """By when a request has to leave, on the monotonic clock: the end of the lease."""
-        return None if self._lease is None else self._lease.deadline
+    def send_before(self) -> float:
+        """By when a request has to leave, on the monotonic clock: the end of the leases of job and lane."""
+        own = self._job_deadline()
+        return own if self._lease is None else min(own, self._lease.deadline)
 
     async def note_answer(self, response: RawResponse, plan: FetchPlan) -> None:
         """Tell the lane of an answer that came outside of `fetch`: the gap counts from now."""

@@ -28,7 +28,7 @@ from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff, is_transient, retry
 from feedmill.engine.run.services import Services
-from feedmill.errors import FeedmillError
+from feedmill.errors import FeedmillError, NotSentError
 from feedmill.fetch.guard import printable_url
 from feedmill.model.running.job import (
     Again,
@@ -280,7 +280,9 @@ class _Step:
 
     async def _result(self) -> JobResult | None:
         """What the kind says; None when the job was cancelled or lost meanwhile."""
-        job = JobRun(self._claim.job, self._services, self._lifecycle, self._lease)
+        job = JobRun(
+            self._claim.job, self._services, self._lifecycle, self._lease, lambda: self._deadline
+        )
         work = asyncio.ensure_future(self._kind.run(job))
         try:
             while not work.done():
@@ -288,6 +290,8 @@ class _Step:
                 if not work.done() and not await self._renew():
                     return None
             return work.result()
+        except NotSentError as problem:  # this process was stopped: no attempt has failed
+            return Later(wait=timedelta(0), reason=problem.reason)
         except FeedmillError as problem:
             if not is_transient(problem):
                 return Failed(reason=problem.reason, detail=str(problem))

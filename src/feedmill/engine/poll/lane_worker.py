@@ -144,8 +144,9 @@ class LaneWorker:
         try:
             return await self._refresh_within(self._memory, feed, scheduled_at)
         except NotSentError:  # this process was stopped, and its lease is over
-            self.left.add(feed.id)
-            self.uncommitted.discard(feed.id)
+            if feed.id in self.uncommitted:  # else it was the look at a new address
+                self.left.add(feed.id)
+                self.uncommitted.discard(feed.id)
             self.lifecycle.on_lease_lost(self.claim.lane.key)
             return False
         except FeedmillError as problem:
@@ -266,11 +267,10 @@ class LaneWorker:
 
         async def probe(url: str) -> Answer | None:
             if not is_same_host(feed.url, url):
-                return (
-                    await probe_other_host(url, feed, self.services)
-                    if await self.lease.has_time(left=self.left)
-                    else None
-                )
+                if not await self.lease.has_time(left=self.left):
+                    return None
+                before = self.lease.deadline
+                return await probe_other_host(url, feed, self.services, send_before=before)
             if self.lease.limited_until(url) is not None:
                 return None
             if not await self.lease.may_send(left=self.left):

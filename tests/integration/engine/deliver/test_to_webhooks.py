@@ -4,6 +4,7 @@ import asyncio
 import json
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from tests.support.sample_refreshes import NOON, an_entry, new_feed, poll
 from tests.support.webhook_harness import happen, opened, run, telling, until_webhook
 from tests.support.webhook_receiver import CUT, HANG, receiving
 
+from feedmill.adapters.clock import SystemClock
 from feedmill.engine.deliver.to_webhooks import deliver_once
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.webhooks import (
@@ -25,7 +27,7 @@ from feedmill.engine.service.webhooks import (
 )
 from feedmill.errors import NotFoundError, StoreError, UsageError
 from feedmill.model.page import EntryFilter
-from feedmill.model.running.webhook import Settlement
+from feedmill.model.running.webhook import Delivery, Settlement
 from feedmill.publish.signing import verify
 
 
@@ -450,6 +452,84 @@ def test_another_mill_takes_over_when_a_lease_ends(tmp_path: Path) -> None:
 
             assert dead == {hook.id}
             assert told == [1]
+
+    run(story)
+
+
+class _SleepyClock(SystemClock):
+    """The monotonic clock goes on while the process is stopped."""
+
+    slept_sec = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.slept_sec
+
+
+@pytest.mark.parametrize("once", [True, False], ids=["one pass", "in the background"])
+def test_delivery_that_was_stopped_until_its_lease_was_over_is_not_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, once: bool
+) -> None:
+    """It was stopped after it had read its batch, and continues beside its successor."""
+
+    async def story() -> None:
+        clock = _SleepyClock()
+        async with receiving() as receiver, opened(tmp_path, clock=clock) as services:
+            hook = await add_webhook(receiver.url(), services)
+            await happen(services, 1)
+            store, taken_over = services.store, asyncio.Event()
+            read = store.events
+
+            async def read_and_sleep(**named: Any) -> Any:
+                found = await read(**named)
+                if not clock.slept_sec:
+                    clock.slept_sec = services.config.webhook.lease_sec + 1
+                    then = clock.now() + timedelta(seconds=clock.slept_sec)
+                    until = then + timedelta(days=1)
+                    assert await store.lease_webhooks("successor", now=then, until=until)
+                    taken_over.set()
+                return found
+
+            monkeypatch.setattr(store, "events", read_and_sleep)
+            if once:
+                await deliver_once(services, Lifecycle("the slow one"))
+            else:
+                async with telling(services):
+                    await taken_over.wait()
+
+            found = await store.webhook(hook.id)
+            assert taken_over.is_set()
+            assert receiver.taken == []
+            assert found is not None
+            assert (found.cursor, found.attempts) == (0, 0)
+
+    run(story)
+
+
+def test_lease_is_renewed_while_one_pass_has_much_to_deliver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        clock = _SleepyClock()
+        async with (
+            receiving() as receiver,
+            opened(tmp_path, clock=clock, batch_events=1) as services,
+        ):
+            await add_webhook(receiver.url(), services)
+            await happen(services, 4)
+            leased, lease = list[float](), services.store.lease_webhooks
+
+            async def lease_and_note(*given: Any, **named: Any) -> frozenset[str]:
+                leased.append(clock.monotonic())
+                return await lease(*given, **named)
+
+            def take_long(_: Delivery) -> None:
+                clock.slept_sec += services.config.webhook.lease_sec * 0.4
+
+            monkeypatch.setattr(services.store, "lease_webhooks", lease_and_note)
+            await deliver_once(services, Lifecycle("the test"), listeners=(take_long,))
+
+            assert receiver.told() == [1, 2, 3, 4]
+            assert len(leased) > 3
 
     run(story)
 
