@@ -59,7 +59,7 @@ def test_run_ends_although_no_sync_of_the_disk_ever_ends(tmp_path: Path) -> None
             mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="0.1")
             async with await mill.start() as running:
                 await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
-                running.signal(signal.SIGHUP)
+                running.signal(signal.SIGRTMIN)
                 asked = sum(map(len, press.asked.values()))
                 await wait_until(
                     lambda: sum(map(len, press.asked.values())) > asked + 2, "polls that hang"
@@ -69,6 +69,84 @@ def test_run_ends_although_no_sync_of_the_disk_ever_ends(tmp_path: Path) -> None
 
             (said,) = [line for line in mill.lines() if "without waiting" in str(line["event"])]
             assert "lanes" in said
+            ledger.check(press)
+
+    asyncio.run(story())
+
+
+def test_second_signal_ends_run_although_no_sync_of_the_disk_ever_ends(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with pressing(FEEDS, HOSTS) as press:
+            mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="3600")
+            async with await mill.start() as running:
+                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+                running.signal(signal.SIGRTMIN)
+                asked = sum(map(len, press.asked.values()))
+                await wait_until(
+                    lambda: sum(map(len, press.asked.values())) > asked + 2, "polls that hang"
+                )
+
+                assert await interrupted_again_and_again(running) == 130
+
+            assert [line for line in mill.lines() if "without waiting" in str(line["event"])]
+            ledger.check(press)
+
+    asyncio.run(story())
+
+
+def test_sync_that_is_stopped_ends_although_no_sync_of_the_disk_ever_ends(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with pressing(FEEDS, HOSTS) as press:
+            mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="0.1")
+            async with await mill.start(role=("sync", "--force")) as running:
+                press.on_request = lambda: running.signal(signal.SIGRTMIN)
+                await wait_until(lambda: len(press.asked) > 2, "polls that hang")
+
+                assert await running.stop() == 1
+
+            (said,) = [line for line in mill.lines() if "without waiting" in str(line["event"])]
+            assert "lanes" in said
+            ledger.check(press)
+
+    asyncio.run(story())
+
+
+def test_import_that_is_interrupted_ends_although_no_sync_of_the_disk_ever_ends(
+    tmp_path: Path,
+) -> None:
+    async def story() -> None:
+        async with pressing(FEEDS, HOSTS) as press:
+            mill, addresses = Mill(tmp_path / "home"), tmp_path / "addresses.txt"
+
+            def words() -> list[str]:
+                return [str(line["event"]) for line in mill.lines()]
+
+            addresses.write_text("\n".join(press.addresses))
+            async with await mill.start(role=("import", str(addresses))) as running:
+                press.on_request = lambda: running.signal(signal.SIGRTMIN)
+                await wait_until(lambda: bool(mill.said("a sync hangs")), "a document to be kept")
+                running.signal(signal.SIGINT)
+                await wait_until(lambda: any("still" in word for word in words()), "a warning")
+                running.signal(signal.SIGINT)
+
+                assert await running.ended() == 130
+
+            assert any("without waiting" in word for word in words())
+
+    asyncio.run(story())
+
+
+def test_run_whose_terminal_is_closed_gives_its_leases_back(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with pressing(FEEDS, HOSTS) as press:
+            mill, ledger = await a_mill(tmp_path, press)
+            async with await mill.start() as running:
+                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+                running.signal(signal.SIGHUP)
+
+                assert await running.ended() == 0
+
+            assert ledger.leases(running.process.pid) == 0
             ledger.check(press)
 
     asyncio.run(story())
@@ -154,6 +232,17 @@ def test_run_stops_while_another_program_holds_the_database(tmp_path: Path) -> N
             ledger.check(press)
 
     asyncio.run(story())
+
+
+async def interrupted_again_and_again(running: Running) -> int:
+    """Ctrl-C until the process has ended; its exit code."""
+
+    def ask_again() -> bool:
+        running.signal(signal.SIGINT)
+        return not running.is_alive
+
+    await wait_until(ask_again, "the end after Ctrl-C")
+    return await running.ended()
 
 
 async def a_mill(tmp_path: Path, press: Press, **settings: str) -> tuple[Mill, Ledger]:

@@ -1,7 +1,7 @@
 """The real command line in a process whose disk can be made full and free again.
 
-SIGUSR1 forbids every file to grow, as a full disk does; SIGUSR2 lets them grow again. SIGHUP makes every
-sync last for ever.
+SIGUSR1 forbids every file to grow, as a full disk does; SIGUSR2 lets them grow again. SIGRTMIN makes
+every sync last for ever.
 """
 
 import os
@@ -26,6 +26,7 @@ def _free(_: int, __: object) -> None:
 
 def _hang(_: int, __: object) -> None:
     def sync(_: object) -> None:
+        os.write(2, b'{"event":"a sync hangs"}\n')
         threading.Event().wait()
 
     for module, name in ((os, "fsync"), (durable_files, "sync_data")):
@@ -33,7 +34,7 @@ def _hang(_: int, __: object) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGHUP, _hang)
+    signal.signal(signal.SIGRTMIN, _hang)
     signal.signal(signal.SIGUSR1, _fill)
     signal.signal(signal.SIGUSR2, _free)
     sys.argv[0] = "feedmill"

@@ -1,6 +1,6 @@
 """Early exits of a command: with an error, on a signal while it is imported, or on a closed pipe.
 
-SIGTERM and Ctrl-C may arrive while a long-running command is still being imported. Without a handler
+SIGTERM, SIGHUP and Ctrl-C may arrive while a long-running command is still being imported. Without a handler
 they would end the process at once, with the exit code of a crash, and the supervisor that stops a
 service it has just started would report a failure.
 """
@@ -17,7 +17,9 @@ from typing import Final, NoReturn
 import click
 
 JSON_FORM: Final = "feedmill.form"  # "json" or "ndjson", in the context of the command
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+# A terminal that is closed sends SIGHUP; `nohup` lets it be ignored, and so it stays.
+_HANGUP: Final = () if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else (signal.SIGHUP,)
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, *_HANGUP)
 _received: list[signal.Signals] = []
 
 
@@ -79,7 +81,7 @@ def mute_stdout() -> None:
 
 
 def remember_signals() -> None:
-    """Record SIGTERM and SIGINT until the event loop of the command handles them."""
+    """Record SIGTERM, SIGINT and SIGHUP until the event loop of the command handles them."""
     for number in SIGNALS:
         signal.signal(number, _record)
 

@@ -5,7 +5,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import Final, NamedTuple
 
 import click
@@ -33,7 +32,7 @@ from feedmill.interfaces.cli.run_command import (
     run_async,
     stop_on_signals,
 )
-from feedmill.interfaces.cli.stop_limit import STOP_LIMIT, StopLimit
+from feedmill.interfaces.cli.stop_limit import STOP_LIMIT, bounded_stop
 from feedmill.model.running.worker import Readiness, WorkerRole
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics
@@ -60,20 +59,18 @@ def run_role(
     It is 1 when polls failed because of feedmill or its store, which are counted, and when the end takes longer than
     `StopLimit` allows.
     """
-    limit = StopLimit(config.run)
-    STOP_LIMIT.set(limit)
 
     async def run() -> SignalHandler:
         async with open_services_when_ready(config, schema) as services:
             return await action(services)
 
     stopped_by = None
-    try:
-        stopped_by = run_async(run).by
-    finally:
-        limit.cancel()
-        if limit.crashed_feeds:
-            click.echo(f"feedmill: {describe_crashes(len(limit.crashed_feeds))}", err=True)
+    with bounded_stop(config.run) as limit:
+        try:
+            stopped_by = run_async(run).by
+        finally:
+            if limit.crashed_feeds:
+                click.echo(f"feedmill: {describe_crashes(len(limit.crashed_feeds))}", err=True)
     if stopped_by == signal.SIGINT:
         exit_interrupted("interrupted; running work was finished")
     if limit.crashed_feeds:
@@ -90,7 +87,6 @@ def watch_role(show: tuple[RefreshListener, ...] = ()) -> RoleWatch:
     watch.job_crash_listeners += (report.job_crashed,)
     limit = STOP_LIMIT.get()
     if limit is not None:
-        watch.stop_listeners += (partial(limit.begin, watch),)
         watch.crash_listeners += (limit.crashed,)
     return RoleWatch(watch, report, stop_on_signals(watch))
 

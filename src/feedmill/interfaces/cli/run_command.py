@@ -4,14 +4,17 @@
 import asyncio
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from types import FrameType
 from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 import click
 
 from feedmill.app.services import Schema, open_services
 from feedmill.app.settings import load_config, set_up_logging
-from feedmill.config import Config
+from feedmill.config import Config, RunConfig
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConfigError, FeedmillError, NotFoundError, UsageError
@@ -23,6 +26,7 @@ from feedmill.interfaces.cli.exit import (
     is_json,
 )
 from feedmill.interfaces.cli.output import format_count
+from feedmill.interfaces.cli.stop_limit import STOP_LIMIT, StopLimit, bounded_stop
 
 T = TypeVar("T")
 
@@ -69,11 +73,14 @@ def with_services(
 
 
 def run_async(action: Callable[[], Awaitable[T]]) -> T:
-    """Run a coroutine on uvloop where available; errors become exit codes."""
+    """Run a coroutine on uvloop where available; errors become exit codes, and Ctrl-C ends it within a limit."""
     try:
-        return _loop(action)
+        if STOP_LIMIT.get() is not None:  # the command stops on signals itself
+            return _loop(action)
+        with bounded_stop(RunConfig()) as limit:
+            return _loop(lambda: _interruptible(action, limit))
     except (KeyboardInterrupt, asyncio.CancelledError):
-        if early_signal() == signal.SIGTERM:
+        if early_signal() in (signal.SIGTERM, signal.SIGHUP):
             sys.exit(0)  # stopped before it began: no work is lost
         exit_interrupted()
     except Exception as problem:
@@ -94,8 +101,9 @@ def describe_crashes(feeds: int) -> str:
 
 
 class SignalHandler:
-    """Stops a lifecycle on SIGTERM and Ctrl-C and remembers the signal; a second one stops at once.
+    """Stops a lifecycle on SIGTERM, SIGHUP and Ctrl-C and remembers the signal; a second one stops at once.
 
+    Within `bounded_stop` the end does not wait for a disk or a database for longer than that allows.
     A supervisor may send the same signal twice in a row, once to the process and once to its group,
     as `timeout` does: that counts as one.
     """
@@ -105,6 +113,9 @@ class SignalHandler:
         self._watch = watch
         self._task = asyncio.current_task()
         self._asked_sec = 0.0
+        self._limit, self._is_hurried = STOP_LIMIT.get(), False
+        if self._limit is not None:
+            watch.stop_listeners += (partial(self._limit.begin, watch),)
 
     def ask(self, number: signal.Signals) -> None:
         """Stop gracefully; at the second signal, cancel the task."""
@@ -112,6 +123,9 @@ class SignalHandler:
         is_new = self.by is None
         if not is_new and self._task is not None and now_sec - self._asked_sec > _ONE_WISH_SEC:
             self._task.cancel()
+            if not self._is_hurried and self._limit is not None:
+                self._limit.hurry(self._watch)
+            self._is_hurried = True
         if is_new:
             self._asked_sec = now_sec
         self.by = number
@@ -119,7 +133,7 @@ class SignalHandler:
 
 
 def stop_on_signals(watch: Lifecycle) -> SignalHandler:
-    """Install the handlers of SIGTERM and Ctrl-C for this task."""
+    """Install the handlers of SIGTERM, SIGHUP and Ctrl-C for this task."""
     stopping = SignalHandler(watch)
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
@@ -145,6 +159,28 @@ def pick_one(
 
 def _is_called(one: Any, name: str, *, by_name: bool) -> bool:  # noqa: ANN401  # anything with an id
     return one.id.startswith(name) or one.id.endswith(name) or (by_name and one.name == name)
+
+
+async def _interruptible(action: Callable[[], Awaitable[T]], limit: StopLimit) -> T:
+    """Run it; the first Ctrl-C, which cancels it, bounds its end, and a second one does so more closely."""
+    loop, before, watch = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT), Lifecycle("")
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        return await action()
+    bounds = iter((limit.begin, limit.hurry))
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        bound = next(bounds, None)
+        if bound is not None:
+            # Not here: a thread must not be started while another one is.
+            loop.call_soon_threadsafe(bound, watch)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        return await action()
+    finally:
+        if signal.getsignal(signal.SIGINT) is interrupt:
+            signal.signal(signal.SIGINT, before)
 
 
 def _loop(action: Callable[[], Awaitable[T]]) -> T:

@@ -7,7 +7,8 @@ killed here costs no more than a crash.
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
@@ -19,6 +20,19 @@ STOP_LIMIT: Final[ContextVar["StopLimit | None"]] = ContextVar("stop_limit", def
 
 _GRACE_SEC: Final = 2.0  # beyond the drain, for releasing and closing
 _STATUS: Final = 1
+_INTERRUPTED: Final = 130
+
+
+@contextmanager
+def bounded_stop(config: RunConfig) -> Iterator["StopLimit"]:
+    """Bound what signals stop in this block (`stop_on_signals`)."""
+    limit = StopLimit(config)
+    before = STOP_LIMIT.set(limit)
+    try:
+        yield limit
+    finally:
+        STOP_LIMIT.reset(before)
+        limit.cancel()
 
 
 class StopLimit:
@@ -42,14 +56,23 @@ class StopLimit:
             threading.Timer(first, self._warn, (watch,)),
             threading.Timer(2 * first, self._give_up, (watch,)),
         ]
-        for alarm in self._alarms:
-            alarm.daemon = True
-            alarm.start()
+        self._start()
+
+    def hurry(self, watch: Lifecycle) -> None:
+        """End within the grace alone: a second signal asked for it."""
+        self.cancel()
+        self._alarms = [threading.Timer(_GRACE_SEC, self._give_up, (watch, _INTERRUPTED))]
+        self._start()
 
     def cancel(self) -> None:
         """The role has ended by itself."""
         for alarm in self._alarms:
             alarm.cancel()
+
+    def _start(self) -> None:
+        for alarm in self._alarms:
+            alarm.daemon = True
+            alarm.start()
 
     def _warn(self, watch: Lifecycle) -> None:
         logger("stop").warning(
@@ -58,11 +81,11 @@ class StopLimit:
             ends_in_sec=self._config.drain_sec + _GRACE_SEC,
         )
 
-    def _give_up(self, watch: Lifecycle) -> None:
+    def _give_up(self, watch: Lifecycle, status: int = _STATUS) -> None:
         logger("stop").error(
             "stopped without waiting for the disk or the database; leases that were not released end by"
             " themselves",
             lanes=watch.lanes,
             lease_sec=self._config.lease_sec,
         )
-        self._end(_STATUS)
+        self._end(status)

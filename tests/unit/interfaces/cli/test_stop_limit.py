@@ -21,6 +21,17 @@ def test_process_ends_with_1_when_stopping_takes_longer_than_allowed() -> None:
     assert ended == [1]
 
 
+def test_process_ends_with_130_when_a_second_signal_hurries_it() -> None:
+    ended: list[int] = []
+    limit = StopLimit(replace(RunConfig(), drain_sec=3_600.0), ended.append)
+
+    limit.begin(Lifecycle("the test"))
+    limit.hurry(Lifecycle("the test"))
+    block_until(lambda: bool(ended), "the end")
+
+    assert ended == [130]
+
+
 def test_nothing_happens_when_the_role_has_ended() -> None:
     ended: list[int] = []
     limit = StopLimit(RunConfig(), ended.append)

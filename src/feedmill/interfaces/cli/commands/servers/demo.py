@@ -37,6 +37,7 @@ from feedmill.interfaces.cli.options import option
 from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of, run_async
 from feedmill.interfaces.cli.servers import port_or_any
+from feedmill.interfaces.cli.stop_limit import bounded_stop
 from feedmill.model.derived.media import MediaFilter
 from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.schedule.explain import explain_decision
@@ -109,7 +110,8 @@ def demo(  # one parameter for each option
             async with open_demo() as village, open_services(settings) as services:
                 return await _show_village(village, services, duration, port, metrics_port)
 
-    stopping = run_async(action)
+    with bounded_stop(config.run):
+        stopping = run_async(action)
     if not is_json():
         say_goodbye(keep)
     if stopping.by == signal.SIGINT:

@@ -18,6 +18,7 @@ from feedmill.interfaces.cli.options import option
 from feedmill.interfaces.cli.output import show_json_line
 from feedmill.interfaces.cli.run_command import config_of, run_async, stop_on_signals
 from feedmill.interfaces.cli.servers import load_mcp_transports
+from feedmill.interfaces.cli.stop_limit import STOP_LIMIT, bounded_stop
 
 _MOST_PORT = 65_535
 _LEAVING_SEC = 1.0  # for calls under way, once they are cancelled
@@ -68,7 +69,9 @@ def mcp(place: tuple[str, int] | None) -> None:
             os._exit(_INTERRUPTED if by == signal.SIGINT else 0)
         return by
 
-    if run_async(action) == signal.SIGINT:
+    with bounded_stop(config.run):
+        stopped_by = run_async(action)
+    if stopped_by == signal.SIGINT:
         exit_interrupted("interrupted; running work was finished")
 
 
@@ -77,8 +80,12 @@ async def _over_stdio(services: Services) -> signal.Signals | None:
     speaking = asyncio.ensure_future(load_mcp_transports().serve_stdio(services))
     loop, told = asyncio.get_running_loop(), list[signal.Signals]()
 
+    limit = STOP_LIMIT.get()
+
     def stop(number: signal.Signals) -> None:
         told.append(number)
+        if limit is not None:
+            limit.begin(Lifecycle(owner_name()))
         stopped.set()
 
     stopped = asyncio.Event()

@@ -34,6 +34,7 @@ from feedmill.interfaces.cli.run_command import (
     run_async,
     stop_on_signals,
 )
+from feedmill.interfaces.cli.stop_limit import bounded_stop
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed
 from feedmill.model.page import EntryFilter, FeedFilter
@@ -73,7 +74,8 @@ def sync(feeds: tuple[str, ...], *, force: bool, taps: bool) -> None:
             chosen = [feed.id for feed in await resolve_feeds(feeds, services)] or None
             return await poll_once(services, chosen, force=force, taps=taps)
 
-    result = run_async(action)
+    with bounded_stop(config.run):
+        result = run_async(action)
     stopped, ended_by = result.pop("interrupted"), result.pop("ended_by")
     if is_json():
         output.show_json(result)
