@@ -24,6 +24,7 @@ from feedmill.archive.walk import (
 )
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.documents.raw_documents import BACKFILL as OUTCOME
 from feedmill.engine.documents.raw_documents import keep_document, load_document
 from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
@@ -70,7 +71,7 @@ async def _find_first_page(feed: Feed, run: JobRun) -> ArchiveWalk | Stop | JobR
         verdict = answer.verdict
         if not isinstance(verdict, Fresh):
             return _failed(answer, None)
-        known = _page_of(verdict.document, verdict.links, config)
+        known = await _page_of(verdict.document, verdict.links, config)
     return (
         Stop(reason="not-a-feed")
         if known is None
@@ -86,7 +87,7 @@ async def stored_page(feed: Feed, services: Services) -> ArchivePage | None:
     if fetch is None or document is None:
         return None
     links = link_headers(fetch.response_headers, fetch.final_url)
-    return _page_of(document, links, services.config)
+    return await _page_of(document, links, services.config)
 
 
 async def _begin(run: JobRun, feed: Feed) -> JobResult:
@@ -172,8 +173,10 @@ def _failed(answer: Answer, walk: ArchiveWalk | None) -> JobResult:
     return Failed(reason="unexpected-answer", detail=str(answer.response.status))
 
 
-def _page_of(document: RawDocument, links: tuple[Link, ...], config: Config) -> ArchivePage | None:
-    parsed = parse_document(document, config.parse)
+async def _page_of(
+    document: RawDocument, links: tuple[Link, ...], config: Config
+) -> ArchivePage | None:
+    parsed = await PARSE_THREADS.run(lambda: parse_document(document, config.parse))
     if not isinstance(parsed, ParsedFeed):
         return None
     return _archive_page(parsed, links, document.url or "")

@@ -20,6 +20,7 @@ from feedmill.canonicalise.discovery.search import FindOptions
 from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.config import MovesConfig
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.moves.detect import is_gone
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.discover import discover
@@ -118,7 +119,7 @@ class _SiteSearch:
         if answer is None:
             return Seen(url=url, final_url=url, spent=False, reason="rate-limited")
         self._answers[url] = answer
-        return self._seen(url, answer)
+        return await PARSE_THREADS.run(lambda: self._seen(url, answer))
 
     def _seen(self, url: str, answer: Answer) -> Seen:
         response = answer.response

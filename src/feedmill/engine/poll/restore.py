@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from feedmill.config import Config
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.documents.raw_documents import (
     BACKFILL,
     FULL_TEXT,
@@ -157,7 +158,8 @@ async def _guess(sha256: str, at: datetime, services: Services) -> FetchNote | N
         body = await load_body(sha256, services.store, services.blobs)
     except (BlobError, NotFoundError):
         return None
-    parsed = parse_document(RawDocument(body=body), services.config.parse)
+    document = RawDocument(body=body)
+    parsed = await PARSE_THREADS.run(lambda: parse_document(document, services.config.parse))
     url = _own_address(parsed, services.config) if isinstance(parsed, ParsedFeed) else None
     if url is None:
         return None

@@ -5,11 +5,11 @@ waits for the answer: no request is made, and polling finds out.
 """
 # Tested in tests/integration/interfaces/rest/
 
-import asyncio
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.poll.refresh import keep_first_fetch
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import iterate_feeds
@@ -78,7 +78,7 @@ async def import_list(
 ) -> shapes.Imported:
     """Subscribe to every feed of a list, as listed; a bad address costs that address only."""
     try:
-        outlines = await asyncio.to_thread(read_list, data)  # megabytes; other requests go on
+        outlines = await PARSE_THREADS.run(lambda: read_list(data))  # megabytes
     except ValueError as problem:
         raise ListError(str(problem)) from problem
     done = await import_outlines(outlines, services, tags=tags, as_is=True)

@@ -14,6 +14,7 @@ from feedmill.canonicalise.search import CanonicalOptions, canonicalise
 from feedmill.canonicalise.signature import body_digest, feed_signature
 from feedmill.canonicalise.urls import http_url
 from feedmill.config import Config
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.fetch.headers import header_value, link_headers, links_with_rel
 from feedmill.model.base import Value
 from feedmill.model.canonical import Ask, Canonical, Existing, Lookup, NotCanonical, Seen
@@ -155,7 +156,11 @@ async def _read(
     if not 200 <= reply.status < 300:
         return replace(seen, reason="http-status", detail=f"it answered {reply.status}")
     links = link_headers(reply.headers, reply.url)
-    face = parse_fn(body, reply.url) if parse_fn else _face(body, reply, config)
+    face: Face | Unreadable | None
+    if parse_fn:
+        face = parse_fn(body, reply.url)
+    else:
+        face = await PARSE_THREADS.run(lambda: _face(body, reply, config))
     if isinstance(face, Unreadable):
         return replace(seen, reason=face.reason, detail=face.detail)
     if face is None or not body:

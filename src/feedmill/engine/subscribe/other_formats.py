@@ -12,6 +12,7 @@ from typing import Final
 from feedmill.canonicalise.policies import canonical_link
 from feedmill.canonicalise.same_blog import same_blog
 from feedmill.canonicalise.urls import is_same_site
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.feed_facts import facts_of
 from feedmill.engine.subscribe.same_feed import stored_document
@@ -70,7 +71,7 @@ async def stored_facts(feed: Feed, services: Services) -> FeedFacts | None:
     document = await stored_document(feed, services)
     if document is None:
         return None
-    parsed = parse_document(document, services.config.parse)
+    parsed = await PARSE_THREADS.run(lambda: parse_document(document, services.config.parse))
     return facts_of(parsed) if isinstance(parsed, ParsedFeed) else None
 
 

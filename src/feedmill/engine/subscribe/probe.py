@@ -6,6 +6,7 @@ from typing import NamedTuple
 from feedmill.canonicalise.signature import body_digest
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict, fetch_and_judge
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import Fetcher
 from feedmill.engine.subscribe import canonicalise
@@ -100,8 +101,8 @@ class Prober:
         if self._parse is not None:
             face = self._parse(body, response.final_url) or Unreadable(reason="not-a-feed")
         else:
-            parsed = parse_document(verdict.document, self._config.parse)
-            face = parsed if isinstance(parsed, Unreadable) else canonicalise.face_of(parsed)
+            document = verdict.document
+            parsed, face = await PARSE_THREADS.run(lambda: _parsed(document, self._config))
         if isinstance(face, Unreadable):
             seen = _answered(url, response, reason=face.reason, detail=face.detail)
             return ProbeResult(seen, response, verdict, parsed)
@@ -116,6 +117,13 @@ class Prober:
             facts=facts_of(parsed) if isinstance(parsed, ParsedFeed) else None,
         )
         return ProbeResult(seen, response, verdict, parsed)
+
+
+def _parsed(
+    document: RawDocument, config: Config
+) -> tuple[ParsedFeed | Unreadable, canonicalise.Face | Unreadable]:
+    parsed = parse_document(document, config.parse)
+    return parsed, parsed if isinstance(parsed, Unreadable) else canonicalise.face_of(parsed)
 
 
 def document_of(sight: ProbeResult) -> RawDocument | None:

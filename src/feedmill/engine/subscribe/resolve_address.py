@@ -15,6 +15,7 @@ from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.signature import same_feed
 from feedmill.canonicalise.urls import is_same_site, other_scheme
 from feedmill.engine.documents.fetch_document import Answer
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.canonicalise import Hooks, canonicalise_with
 from feedmill.engine.subscribe.discover import check_known, discover
@@ -126,7 +127,7 @@ class AddressResolver:
         result = self._answer(found)
         if result is None or not _is_page(result):
             raise self._no_feed(found)
-        listed = self._listed(result)
+        listed = await self._listed(result)
         if listed:
             return await self._taken(canonical.Found(feeds=listed, reason="declared"))
         return await self._discover(result)
@@ -142,7 +143,7 @@ class AddressResolver:
         result = self._answer(first)
         if result is None or result.response is None:
             raise self._no_feed(first)
-        listed = self._listed(result)
+        listed = await self._listed(result)
         if listed:
             return self._looked(canonical.Found(feeds=listed, reason="declared", asked=first.asked))
         found = await self._found_on(result, "all")
@@ -276,13 +277,13 @@ class AddressResolver:
         facts = {url: one.facts for url, one in seen.items() if one.facts is not None}
         return group_formats([described(feed, seen.get(feed.url)) for feed in feeds], facts)
 
-    def _listed(self, result: ProbeResult) -> tuple[canonical.FoundFeed, ...]:
+    async def _listed(self, result: ProbeResult) -> tuple[canonical.FoundFeed, ...]:
         """The feeds of an OPML list, which is neither a feed nor a page."""
         document = document_of(result)
         if result.seen.reason != "opml" or document is None:
             return ()
         try:
-            outlines = read_list(document.body)[:MAX_FEEDS]
+            outlines = await PARSE_THREADS.run(lambda: read_list(document.body)[:MAX_FEEDS])
         except ValueError:
             return ()
         return tuple(

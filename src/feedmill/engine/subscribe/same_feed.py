@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.signature import feed_signature, same_feed
 from feedmill.config import Config
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
 from feedmill.engine.run.services import Services
@@ -27,12 +28,12 @@ async def prove_same(
     It is compared with the feed's last document. `by_entries` is for when nothing newer can be
     had: then half of its entries have to be known entries of the feed, by the rules of identity.
     """
-    theirs = await asyncio.to_thread(_seen, document, services.config)
+    theirs = await PARSE_THREADS.run(lambda: _seen(document, services.config))
     if not theirs.is_feed:
         return None
     stored = await stored_document(feed, services)
     if stored is not None:
-        ours = await asyncio.to_thread(_seen, stored, services.config)
+        ours = await PARSE_THREADS.run(lambda: _seen(stored, services.config))
         proof = await asyncio.to_thread(same_feed, ours, theirs)
         if proof is not None:
             return proof
@@ -49,7 +50,7 @@ async def continues_feed(feed: Feed, document: RawDocument, services: Services) 
     stored = await stored_document(feed, services)
     if stored is None:
         return False
-    return await asyncio.to_thread(_continues, stored, document, services.config)
+    return await PARSE_THREADS.run(lambda: _continues(stored, document, services.config))
 
 
 async def stored_document(feed: Feed, services: Services) -> RawDocument | None:

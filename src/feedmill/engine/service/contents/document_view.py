@@ -1,10 +1,10 @@
 """A stored document at every stage: its bytes, what was parsed, what was normalised, and the repairs."""
 # Tested in tests/integration/interfaces/console/test_fetch.py
 
-import asyncio
 from typing import Final
 
 from feedmill.config import Config
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
 from feedmill.model.base import Value
@@ -50,7 +50,9 @@ async def view_document(
     NotFoundError without a document, NotKeptError when it is gone.
     """
     raw = await queries.raw(fetch_id, services)
-    return await asyncio.to_thread(_view, raw.body, raw.fetch, services.config, first, count)
+    return await PARSE_THREADS.run(
+        lambda: _view(raw.body, raw.fetch, services.config, first, count)
+    )
 
 
 def _view(body: bytes, fetch: FetchRecord, config: Config, first: int, count: int) -> DocumentView:

@@ -4,6 +4,7 @@
 from collections.abc import AsyncIterator
 
 from feedmill.engine.documents.fixtures import Fixture, make_fixture
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.pages import each_item
 from feedmill.engine.run.services import Services
@@ -26,7 +27,9 @@ async def diff_documents(before_id: str, after_id: str, services: Services) -> F
         message = f"the fetches {before_id} and {after_id} are of different feeds"
         raise ConflictError(message, reason="conflict", hint="compare fetches of one feed")
     feed = await queries.require_feed(after.fetch.feed_id, services)
-    diff = compare_documents(_read(before, services), _read(after, services), feed.feed_key)
+    diff = await PARSE_THREADS.run(
+        lambda: compare_documents(_read(before, services), _read(after, services), feed.feed_key)
+    )
     return FetchDiff(
         feed_id=feed.id,
         before=before_id,
@@ -64,7 +67,7 @@ async def fixture_of(name: str, services: Services) -> Fixture:
         fetch = await _last_document(feed, services)
     raw = await queries.raw(fetch.fetch_id, services)
     feed = await queries.require_feed(fetch.feed_id, services)
-    return make_fixture(feed, raw.fetch, raw.body, services.config)
+    return await PARSE_THREADS.run(lambda: make_fixture(feed, raw.fetch, raw.body, services.config))
 
 
 async def _last_document(feed: Feed, services: Services) -> FetchRecord:

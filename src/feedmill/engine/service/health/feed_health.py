@@ -1,9 +1,9 @@
 """Describes the health of a feed: what is wrong, since when, what was tried, what comes next."""
 
-import asyncio
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feeds.hosts import hold_in_words
@@ -172,7 +172,7 @@ async def _flaw(fetch: FetchRecord, services: Services) -> "XmlFault | None":
         return None
     from feedmill.parse.xml.tree import first_xml_fault  # noqa: PLC0415  # with it lxml
 
-    return await asyncio.to_thread(first_xml_fault, document, services.config.parse)
+    return await PARSE_THREADS.run(lambda: first_xml_fault(document, services.config.parse))
 
 
 def _words(
