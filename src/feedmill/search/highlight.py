@@ -37,14 +37,15 @@ def _matches(query: SearchQuery, text: str) -> list[Span]:
     """Where terms of the search stand, in order and without overlaps."""
     tokens = list(tokens_with_places(text))
     terms = [term for clause in query.required for term in clause.terms]
-    begins = [one for one in terms if one.prefix and len(one.tokens) == 1]
+    begins = tuple(one.tokens[0] for one in terms if one.prefix and len(one.tokens) == 1)
     exact: dict[str, list[Term]] = {}
     for one in terms:
         exact.setdefault(one.tokens[0], []).append(one)
-    spans = [
+    spans = [(start, end) for token, start, end in tokens if token.startswith(begins)]
+    spans += [
         (start, tokens[at + len(term.tokens) - 1][2])
         for at, (token, start, _) in enumerate(tokens)
-        for term in (*exact.get(token, ()), *begins)
+        for term in exact.get(token, ())
         if _stands(term, tokens, at)
     ]
     joined: list[Span] = []

@@ -6,6 +6,7 @@ Cursors go out opaque and come back checked.
 """
 # Tested in tests/integration/interfaces/rest/
 
+import asyncio
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeVar
 
@@ -407,4 +408,9 @@ async def with_highlights(
 
     from feedmill.search.highlight import highlight  # noqa: PLC0415  # its tables take 9 ms at every start
 
-    return tuple(replace(one, highlight=highlight(query, one.title, texts(one))) for one in entries)
+    def marked() -> tuple[StoredEntry, ...]:
+        return tuple(
+            replace(one, highlight=highlight(query, one.title, texts(one))) for one in entries
+        )
+
+    return await asyncio.to_thread(marked)  # a page of long texts takes seconds

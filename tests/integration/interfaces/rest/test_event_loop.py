@@ -1,4 +1,4 @@
-"""The event loop goes on while documents of publishers are parsed."""
+"""The event loop goes on while documents of publishers are parsed and searched."""
 
 import asyncio
 from urllib.parse import quote
@@ -9,6 +9,7 @@ from tests.support.feed_documents import paper
 from tests.support.rest_client import RestMill
 
 from feedmill.parse.input import sniff
+from feedmill.search import highlight
 from feedmill_demo.server.script import document
 
 
@@ -72,3 +73,16 @@ def test_documents_are_parsed_in_threads_when_they_are_compared_and_shown(
     assert answer.status == 200
     assert parsing.calls == before + 2
     assert parsing.on_loop == 0
+
+
+def test_matches_are_marked_in_a_thread(mill: RestMill, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def poll(stage: Stage) -> None:
+        await stage.poll(await stage.add("/feed", paper(1)))
+
+    mill.tell(poll)
+    marking = OnLoop(monkeypatch, highlight, "highlight")
+
+    answer = mill.ask("/entries?q=title")
+
+    assert answer.json["items"][0]["highlight"]
+    assert (marking.calls, marking.on_loop) == (1, 0)
