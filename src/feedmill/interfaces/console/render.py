@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from feedmill.interfaces.console import session
 from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.addresses import mask_address
 from feedmill.model.running.token import Scope
 from feedmill.schedule.explain import duration_in_words
 from feedmill.version import __version__
@@ -225,6 +226,7 @@ def _environment() -> Environment:
         "duration": duration,
         "when": _when,
         "clock": _clock_time,
+        "address": mask_address,
     }
     return environment
 

@@ -100,7 +100,7 @@ async def _webhooks(services: Services) -> list[Attention]:
         found.append(
             Attention(
                 kind="theirs",
-                subject=f"Webhook {webhook.url}",
+                subject=f"Webhook {mask_address(webhook.url)}",
                 words=words,
                 path=f"/console/webhooks/{webhook.id}",
                 since=webhook.last_delivery_at,

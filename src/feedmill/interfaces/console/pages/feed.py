@@ -119,7 +119,7 @@ async def change(request: AnyRequest) -> Response[bytes]:
             words = await _move(feed, text_field(form, "url", 4_096), request)
         case "undo-move":
             done = await undo_move(feed, services)
-            words = f"Back at {done.url}."
+            words = f"Back at {mask_address(done.url)}."
         case "remove" if form.get("confirmed") == "1":
             await queries.remove_feed(feed.id, services)
             return go_to(request, HERE, f"Removed {feed.title or mask_address(feed.url)}.")
@@ -155,8 +155,8 @@ async def _move(feed: Feed, url: str, request: AnyRequest) -> str:
     if done.outcome in ("held", "put-off"):
         return f"Not moved: {refusal_in_words(done.reason)}."
     if done.outcome == "merged":
-        return f"Merged into {done.url}; {MERGE_IS_FINAL}."
-    return f"Moved to {done.url}."
+        return f"Merged into {mask_address(done.url)}; {MERGE_IS_FINAL}."
+    return f"Moved to {mask_address(done.url)}."
 
 
 async def _feed(request: AnyRequest) -> Feed:

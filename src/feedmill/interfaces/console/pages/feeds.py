@@ -15,6 +15,7 @@ from feedmill.interfaces.console.forms import digest_of, tags_of, text_field
 from feedmill.interfaces.console.render import go_to, page, view
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
+from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed
 from feedmill.model.page import FeedFilter, FeedListState, FeedOrder
 from feedmill.publish.cursors import read_cursor, write_cursor
@@ -94,7 +95,7 @@ async def add(request: AnyRequest) -> Response[bytes]:
             choices=several.choices,
         )
     words = "Added" if done.created else "This feed was here already"
-    return go_to(request, f"{HERE}/{done.id}", f"{words}: {done.title or done.url}")
+    return go_to(request, f"{HERE}/{done.id}", f"{words}: {done.title or mask_address(done.url)}")
 
 
 @post("/console/feeds/import", status_code=200, opt={SCOPE: "write"})

@@ -80,5 +80,7 @@ def _fields(value: Struct, *, feed: bool = False) -> Iterator[tuple[str, str]]:
         if name in skipped or given in (None, (), "", False):
             continue
         plain = given.value if hasattr(given, "value") and hasattr(given, "kind") else given
-        text = plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
+        text = mask_address(
+            plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
+        )
         yield name, text[:_VALUE_CHARS] + ("…" if len(text) > _VALUE_CHARS else "")

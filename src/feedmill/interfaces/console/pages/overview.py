@@ -20,6 +20,7 @@ from feedmill.interfaces.console.charts import Dot, line, polls_by_outcome, scat
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
+from feedmill.model.addresses import mask_address
 from feedmill.model.running.figures import Granularity
 from feedmill.publish.figure_shapes import FiguresPoint, LevelShape, TopFeeds, TotalFigures
 
@@ -165,7 +166,7 @@ def _shown(found: Overview) -> dict[str, Any]:
                 Dot(
                     one.figures.ewma_sec or 0,
                     one.figures.interval_sec or 0,
-                    one.title or one.url,
+                    one.title or mask_address(one.url),
                     f"/console/feeds/{one.feed_id}",
                 )
                 for one in found.polled.items

@@ -12,6 +12,7 @@ from feedmill.interfaces.console.forms import text_field
 from feedmill.interfaces.console.render import confirm_page, go_to, secret_page, view
 from feedmill.interfaces.console.session import SCOPE, read_form
 from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.model.addresses import mask_address
 from feedmill.model.event import EventType
 from feedmill.publish.cursors import read_cursor, write_cursor
 
@@ -47,7 +48,7 @@ async def add(request: AnyRequest) -> Response[bytes]:
         request,
         title="Webhook added",
         here=HERE,
-        words=f"Events are delivered to {made.url} from now on. Each delivery is signed with this secret.",
+        words=f"Events are delivered to {mask_address(made.url)} from now on. Each delivery is signed with this secret.",
         secret=made.secrets[0].value,
         back=f"{HERE}/{made.id}",
     )
