@@ -69,6 +69,12 @@ class SegmentStorage(SegmentSource, Protocol):
         """Write the owner, unless it is not `instead_of`; the one that is there afterwards."""
 
 
+def decode_owner(data: bytes) -> str | None:
+    """The id in the file of the owner; None when it is empty. Damaged octets make it that of another store."""
+    text = data.decode("ascii", "replace").strip()
+    return "".join(one if one.isprintable() else "\ufffd" for one in text) or None
+
+
 def is_segment_name(name: str) -> bool:
     """True for what can be the name of a segment; it never leads anywhere else."""
     return _NAME.fullmatch(name) is not None

@@ -199,6 +199,24 @@ def test_sync_prints_its_counts_where_the_schedule_cannot_be_read(
     assert "Traceback" not in spoken.err + told.err
 
 
+@pytest.mark.parametrize("octets", [b"\x8f\xff\xd1" * 11, bytes(33)], ids=["noise", "zeros"])
+def test_damaged_owner_of_the_raw_store_stops_no_command_and_is_mended_by_adopting(
+    mill: Mill, publisher: Publisher, octets: bytes
+) -> None:
+    two_feeds(mill, publisher)
+    (mill.home / "raw" / "store-id").write_bytes(octets)
+
+    polled = mill("sync", "--force", "--json")
+    listed, checked = mill("list"), mill("verify")
+
+    assert (polled.status, polled.json["feeds_checked"]) == (0, 2), polled.err
+    assert (listed.status, checked.status) == (0, 1)
+    assert "blobs adopt" in listed.err
+    assert "is indexed by another store (id \ufffd" in checked.text
+    mill.ok("blobs", "adopt")
+    assert "no problems" in mill.ok("verify").text
+
+
 def overwrite_root(path: Path, name: str) -> None:
     """Overwrite the head of the first page of a table or an index."""
     with closing(sqlite3.connect(path)) as store:

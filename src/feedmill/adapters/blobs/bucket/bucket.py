@@ -144,8 +144,7 @@ class Bucket:
 
     def owner(self) -> str | None:
         """The store that indexes these segments; None when it was never written."""
-        data = self._whole(OWNER_KEY)
-        return data.decode("ascii", "replace").strip() if data else None
+        return segment_source.decode_owner(self._whole(OWNER_KEY) or b"")
 
     def set_owner(self, store_id: str, *, instead_of: str | None) -> str:
         """Write the owner; the one that is there afterwards."""

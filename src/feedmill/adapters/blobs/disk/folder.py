@@ -200,7 +200,7 @@ class SegmentFolder:
     def owner(self) -> str | None:
         """The store that indexes these segments; None when it was never written."""
         try:
-            return (self.path / OWNER_NAME).read_text("ascii").strip() or None
+            return segment_source.decode_owner((self.path / OWNER_NAME).read_bytes())
         except FileNotFoundError:
             return None
 
