@@ -217,6 +217,23 @@ def test_damaged_owner_of_the_raw_store_stops_no_command_and_is_mended_by_adopti
     assert "no problems" in mill.ok("verify").text
 
 
+def test_schedule_of_a_feed_that_is_gone_is_counted_and_stops_no_run(
+    mill: Mill, publisher: Publisher
+) -> None:
+    two_feeds(mill, publisher)
+    damage(mill, "UPDATE feed_sched SET feed_no = 7, next_run_at = 0 WHERE {}", "feed_no = 2")
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        store.execute("UPDATE lanes SET claim_at = 0")
+
+    polled = mill("sync", "--json")
+    ended = mill("run", "--for", "1")
+
+    assert (polled.status, polled.json["faults"]) == (1, 1), polled.err
+    assert "feed_sched: the row with feed_no 7 belongs to no feed" in polled.err
+    assert "Traceback" not in polled.err + ended.err
+    assert ended.status == 0, ended.err  # its next attempt is an hour later
+
+
 def overwrite_root(path: Path, name: str) -> None:
     """Overwrite the head of the first page of a table or an index."""
     with closing(sqlite3.connect(path)) as store:

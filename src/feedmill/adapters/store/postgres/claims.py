@@ -61,11 +61,11 @@ _LEASE_CHOSEN: Final = (
     f" {_LEASE}"
 )
 _DUE_FEEDS: Final = (
-    f"SELECT w.lane_id, f.feed_no, f.interval_sec, {FEED_COLUMNS} FROM unnest($1::bigint[]) AS w (lane_id),"
+    f"SELECT w.lane_id, s.feed_no, f.interval_sec, {FEED_COLUMNS} FROM unnest($1::bigint[]) AS w (lane_id),"
     " LATERAL (SELECT d.feed_no, d.next_run_at FROM feed_sched d"
     " WHERE d.lane_id = w.lane_id AND d.paused = 0 AND d.next_run_at <= $2{chosen}"
     " ORDER BY d.next_run_at, d.feed_no LIMIT $3) s"
-    " JOIN feeds f ON f.feed_no = s.feed_no ORDER BY s.next_run_at, s.feed_no"
+    " LEFT JOIN feeds f ON f.feed_no = s.feed_no ORDER BY s.next_run_at, s.feed_no"
 )
 _DUE_OF_ALL: Final = _DUE_FEEDS.format(chosen="")
 _DUE_OF_CHOSEN: Final = _DUE_FEEDS.format(
@@ -76,10 +76,12 @@ _SET_RUNS: Final = (
     "UPDATE feed_sched s SET next_run_at = n.at FROM unnest($1::bigint[], $2::bigint[])"
     " AS n (feed_no, at) WHERE s.feed_no = n.feed_no"
 )
-# A lane without due feeds was left by a process that died; its epoch is raised already.
+# A lane without due feeds was left by a process that died; its epoch is raised already. Where a damaged index still calls
+# it due, it must not be found again in this claim.
 _PASS_OVER: Final = (
-    "UPDATE lanes l SET owner = NULL,"
-    f" claim_at = greatest({FIRST_DUE}, coalesce(l.next_ok_at, 0))"
+    "UPDATE lanes l SET owner = NULL, claim_at = CASE"
+    f" WHEN greatest({FIRST_DUE}, coalesce(l.next_ok_at, 0)) <= $2 THEN $3"
+    f" ELSE greatest({FIRST_DUE}, coalesce(l.next_ok_at, 0)) END"
     " WHERE l.lane_id = ANY($1::bigint[])"
 )
 _NEXT_OF_CHOSEN: Final = (
@@ -185,7 +187,7 @@ async def _take(
     due = await _due_feeds(connection, ready, terms) if ready else {}
     idle = [lane.id for lane in lanes if lane.id not in due]
     if idle:
-        await connection.execute(_PASS_OVER, idle)
+        await connection.execute(_PASS_OVER, idle, micros(terms.now), micros(terms.until))
     return [_claim(lane, due[lane.id], terms.until) for lane in lanes if lane.id in due]
 
 
@@ -202,7 +204,7 @@ async def _due_feeds(
     numbers: list[int] = []
     runs: list[int] = []
     for lane_id, feed_no, interval_sec, *row in map(tuple, rows):
-        feed = read_due(tuple(row))
+        feed = read_due(feed_no, tuple(row))
         next_run_at = provisional_run(terms.until, interval_sec)
         due.setdefault(lane_id, []).append((feed, next_run_at))
         numbers.append(feed_no)

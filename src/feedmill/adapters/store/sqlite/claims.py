@@ -53,8 +53,8 @@ _LANES_OF_CHOSEN: Final = (
     f" WHERE {_CHOSEN} AND s.paused = 0 AND s.next_run_at <= :now)"
 )
 _DUE_FEEDS: Final = (
-    f"SELECT f.feed_no, f.interval_sec, {FEED_COLUMNS}"
-    " FROM feed_sched s JOIN feeds f ON f.feed_no = s.feed_no"
+    f"SELECT s.feed_no, f.interval_sec, {FEED_COLUMNS}"
+    " FROM feed_sched s LEFT JOIN feeds f ON f.feed_no = s.feed_no"
     " WHERE s.lane_id = :lane AND s.paused = 0 AND s.next_run_at <= :now"
     " ORDER BY s.next_run_at LIMIT :feeds"
 )
@@ -123,7 +123,7 @@ def claim(
             if due:
                 claims.append(_lease(connection, lane, terms.owner, terms.until, due))
             else:
-                _pass_over(connection, lane)
+                _pass_over(connection, lane, terms)
     return tuple(claims)
 
 
@@ -197,7 +197,9 @@ def _due(
     wanted: Mapping[str, int | str],
     damaged: Mapping[int, DamagedFeed],
 ) -> list[_Due]:
-    due = [_Due(row[0], row[1], read_due(row[2:])) for row in connection.execute(feeds, wanted)]
+    due = [
+        _Due(row[0], row[1], read_due(row[0], row[2:])) for row in connection.execute(feeds, wanted)
+    ]
     if damaged:
         due += [
             _Due(number, 3600.0, damaged[number])
@@ -268,11 +270,16 @@ def _lease(
     )
 
 
-def _pass_over(connection: sqlite3.Connection, lane: Lane) -> None:
+def _pass_over(connection: sqlite3.Connection, lane: Lane, terms: ClaimTerms) -> None:
     """A lane without due feeds, left by a process that died: fence that off, wait for the next."""
     connection.execute(
         f"UPDATE lanes SET owner = NULL, epoch = ?4, next_ok_at = ?5, {_CLAIMABLE} WHERE lane_id = ?1",
         (lane.id, NEVER, _ok_at(lane.pace), lane.epoch, micros_or_none(lane.pace.next_ok_at)),
+    )
+    # Where a damaged index still calls it due, it must not be found again in this claim.
+    connection.execute(
+        "UPDATE lanes SET claim_at = ? WHERE lane_id = ? AND claim_at <= ?",
+        (micros(terms.until), lane.id, micros(terms.now)),
     )
 
 

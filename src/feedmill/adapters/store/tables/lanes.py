@@ -66,8 +66,11 @@ def provisional_run(until: datetime, interval_sec: float) -> datetime:
         return until + timedelta(hours=1)
 
 
-def read_due(row: Row) -> Feed | DamagedFeed:
+def read_due(feed_no: int, row: Row) -> Feed | DamagedFeed:
     """The due feed of a row of FEED_COLUMNS; one bad row costs its feed and no other."""
+    if row[0] is None:
+        why = f"feed_sched: the row with feed_no {feed_no} belongs to no feed"
+        return DamagedFeed(id=f"number {feed_no}", why=why)
     try:
         return feed_of(row)
     except (DamagedRowError, SecretKeyError) as problem:

@@ -338,3 +338,28 @@ async def _buffers(store: PostgresStore, search: ShardSearch) -> int:
 
     plan = await store.database.write(explain)
     return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+
+
+def test_schedule_of_a_feed_that_is_gone_is_claimed_as_damaged_and_waits_like_any_other(
+    migrated_dsn: str,
+) -> None:
+    async def rename(connection: PgConnection, old: int, new: int) -> None:
+        await connection.execute("SET LOCAL session_replication_role = replica")
+        await connection.execute("UPDATE feed_sched SET feed_no = $2 WHERE feed_no = $1", old, new)
+
+    async def story() -> None:
+        async with stores(migrated_dsn) as (store,):
+            kept, _ = await store.add_feed(new_feed(1, host="one.example"))
+            await store.add_feed(new_feed(2, host="two.example"))
+            await store.database.write(partial(rename, old=2, new=7))
+
+            found = [*await claim_all(store, lanes=1), *await claim_all(store, lanes=1)]
+
+            assert [feed.id for claim in found for feed in claim.feeds] == [kept.id]
+            assert [one.why for claim in found for one in claim.damaged] == [
+                "feed_sched: the row with feed_no 7 belongs to no feed"
+            ]
+            assert await claim_all(store, lanes=1) == ()
+            await store.database.write(partial(rename, old=7, new=2))
+
+    asyncio.run(story())
