@@ -17,7 +17,8 @@ DAMAGES = {
     "text that is not UTF-8": "UPDATE feeds SET title = CAST(x'ff41' AS TEXT) WHERE {}",
     "instant beyond the year 9999": "UPDATE feeds SET last_fetch_at = 9000000000000000000 WHERE {}",
     "instant before the year 1": "UPDATE feeds SET created_at = -9000000000000000000 WHERE {}",
-    "endless interval": "UPDATE feeds SET interval_sec = 1e300, arrivals = '{{' WHERE {}",
+    "endless interval": "UPDATE feeds SET interval_sec = 1e300 WHERE {}",
+    "negative interval": "UPDATE feeds SET interval_sec = -9e18 WHERE {}",
 }
 
 
@@ -232,6 +233,24 @@ def test_schedule_of_a_feed_that_is_gone_is_counted_and_stops_no_run(
     assert "feed_sched: the row with feed_no 7 belongs to no feed" in polled.err
     assert "Traceback" not in polled.err + ended.err
     assert ended.status == 0, ended.err  # its next attempt is an hour later
+
+
+def test_event_without_data_keeps_its_place_in_the_log(mill: Mill, publisher: Publisher) -> None:
+    two_feeds(mill, publisher)
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        store.execute("PRAGMA writable_schema = on")
+        store.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '') WHERE name = 'outbox'"
+        )
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        store.execute("UPDATE outbox SET data = NULL WHERE seq = 2")
+
+    told = mill("sync")
+
+    (path,) = (mill.home / "out" / "events").glob("*.ndjson")
+    events = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert events[1]["data"]["damaged"].startswith("data holds no valid value")
+    assert "this is a bug" not in told.err
 
 
 def overwrite_root(path: Path, name: str) -> None:

@@ -44,6 +44,7 @@ _KEYS: Final = (
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_LONGEST_SEC: Final = 1_000 * 365 * 86_400  # what can be added to any instant of our time
 _EVENTS: Final = UUID("7b0a6f4e-5d7f-5c0e-9a51-2f6f3c1d8e42")
 _NO_OVERRIDES: Final = FeedOverrides()
 
@@ -74,6 +75,14 @@ def instant(value: int) -> datetime:
 def instant_or_none(value: int | None) -> datetime | None:
     """The instant that the database keeps, or None."""
     return None if value is None else instant(value)
+
+
+def seconds(value: float) -> float:
+    """The interval that the database keeps."""
+    if not 0 <= value <= _LONGEST_SEC:
+        message = f"{value} is no interval of up to 1,000 years, in seconds"
+        raise msgspec.DecodeError(message)
+    return value
 
 
 def json_text(value: object) -> str:
@@ -110,6 +119,8 @@ class Column(NamedTuple):
 PLAIN: Final = Column()
 
 INSTANT: Final = Column(micros, instant)
+
+SECONDS: Final = Column(None, seconds)
 
 FLAG: Final = Column(int, bool)
 
@@ -282,6 +293,7 @@ _SCHEDULE: Final = RowCodec(
     "interval_sec consecutive_failures health gone_seen_at arrivals errors",
     "cadence",
     table="feeds",
+    interval_sec=SECONDS,
 )
 _CARRIED: Final = (
     "type title site_url hints reason last_decision_at last_fetch_at last_success_at last_result last_status"
@@ -399,7 +411,8 @@ _EVENT: Final = RowCodec(Event, "seq id type feed_id entry_uid occurred_at data"
 def event_of(row: Row) -> Event:
     """The event of a row. One that cannot be read keeps its place in the log: its `data` says so."""
     try:
-        return _EVENT.value(row)
+        # A damaged page may hold NULL where the schema allows none: that is no JSON.
+        return _EVENT.value(row if row[-1] is not None else (*row[:-1], ""))
     except DamagedRowError as problem:
         logger("store").error("an event cannot be read", detail=str(problem))
         seq, event_id, kind, feed_id, entry_uid, at, _ = row
