@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from feedmill.engine.ports.entries import SearchStore
+from feedmill.errors import DAMAGE, StoreError
 
 _BATCH: Final = 500  # entries of one transaction
 
@@ -12,10 +13,18 @@ _BATCH: Final = 500  # entries of one transaction
 async def reindex(
     store: SearchStore, progress: Callable[[int], None] = lambda _: None, *, missing: bool = False
 ) -> int:
-    """Index every entry, or only those that are `missing`; how many."""
+    """Index every entry, or only those that are `missing`; how many. An index that is damaged is made anew first."""
     done = after = 0
+    is_new = missing
     while True:
-        count, after = await store.index_entries(after, _BATCH, missing=missing)
+        try:
+            count, after = await store.index_entries(after, _BATCH, missing=missing)
+        except StoreError as problem:
+            if is_new or problem.reason not in DAMAGE:
+                raise
+            await store.rebuild_search_index()
+            is_new = True
+            continue
         if not count:
             break
         done += count

@@ -253,6 +253,37 @@ def test_event_without_data_keeps_its_place_in_the_log(mill: Mill, publisher: Pu
     assert "this is a bug" not in told.err
 
 
+def test_verify_names_a_damaged_search_index_and_reindex_makes_it_anew(
+    mill: Mill, publisher: Publisher
+) -> None:
+    two_feeds(mill, publisher)
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        store.execute("UPDATE entry_search_index_data SET block = x'ffffffff' WHERE id > 10")
+
+    checked, searched = mill("verify"), mill("search", "Paper")
+
+    assert checked.status == 1, checked.text
+    assert "the search index is damaged" in checked.text
+    assert "`feedmill reindex` makes it anew" in checked.text
+    assert searched.status == 1
+    mill.ok("reindex")
+    assert "no problems" in mill.ok("verify").text
+
+
+def test_search_index_without_its_settings_is_called_damaged(
+    mill: Mill, publisher: Publisher
+) -> None:
+    two_feeds(mill, publisher)
+    with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
+        store.execute("DELETE FROM entry_search_index_config")
+
+    polled, checked = mill("sync", "--force", "--json"), mill("verify")
+
+    assert (polled.status, polled.json["faults"], checked.status) == (1, 2, 1)
+    assert "this is a fault in feedmill" not in polled.err + checked.err + checked.text
+    assert "reason=corrupt" in polled.err
+
+
 def overwrite_root(path: Path, name: str) -> None:
     """Overwrite the head of the first page of a table or an index."""
     with closing(sqlite3.connect(path)) as store:

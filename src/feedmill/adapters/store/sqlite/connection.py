@@ -31,6 +31,7 @@ FROM_STORE: Final = (sqlite3.Error, msgspec.DecodeError, UnicodeDecodeError)
 PARAMETERS: Final = 500  # of one IN (…): far below SQLite's limit, and few shapes to prepare
 
 _BAD_VALUES: Final = ("Could not decode to UTF-8", "malformed JSON")  # of an OperationalError
+_BAD_INDEX: Final = "invalid fts5 file format"  # what a search index says that lost its settings
 _CHECKPOINT_BYTES: Final = 40 * 1024 * 1024  # of log, then it is written into the file
 _BUSY_SLICE_SEC: Final = 1.0  # one wait inside SQLite; the writer repeats it up to its patience
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -91,6 +92,8 @@ def store_error(error: BaseException, path: str = "the store") -> StoreError:
 
 def error_code(error: BaseException) -> int:
     """SQLite's primary result code, 0 for an error that is not SQLite's."""
+    if isinstance(error, sqlite3.Error) and str(error).startswith(_BAD_INDEX):
+        return sqlite3.SQLITE_CORRUPT
     code = getattr(error, "sqlite_errorcode", None)
     return code & 0xFF if isinstance(code, int) else 0
 

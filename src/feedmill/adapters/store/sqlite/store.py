@@ -35,6 +35,7 @@ from feedmill.adapters.store.sqlite.connection import (
 )
 from feedmill.adapters.store.sqlite.readers import Readers
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
+from feedmill.adapters.store.sqlite.search_index import search_index_problems
 from feedmill.adapters.store.sqlite.wal_sync import WalSync
 from feedmill.adapters.store.sqlite.writer import BUSY_TIMEOUT_SEC, Writer
 from feedmill.adapters.store.statements import Query
@@ -149,7 +150,10 @@ class SqliteStore(SqlStore):
     async def problems(self, *, quick: bool = False) -> tuple[str, ...]:
         """What is wrong with the file, one sentence each; `quick` leaves out what takes long."""
         found = await sentences_of(self._pages(quick=quick))
-        return found if quick else (*found, *await sentences_of(self._inconsistencies()))
+        if quick:
+            return found
+        found += await sentences_of(self._run_reader(search_index_problems))
+        return found + await sentences_of(self._inconsistencies())
 
     def version(self) -> int | None:
         """A number that changes with every commit of any process; None when it cannot be had at once."""
