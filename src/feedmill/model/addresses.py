@@ -40,11 +40,15 @@ def mask_address(url: str) -> str:
 def token_spans(url: str) -> Iterator[tuple[int, int]]:
     """Where the values of parameters stand whose names say that they are secret."""
     plain = _VALUE_IN_KEY if url.startswith("guid:") else _VALUE
+    position = 0
     for parameter in _PARAMETER.finditer(url):
+        if parameter.start() < position:
+            continue  # part of a value that is hidden already
         name = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), parameter[1])
         if _SECRET_NAME.search(name) is not None:
             value = (_ENCODED_VALUE if parameter[2] else plain).match(url, parameter.end())
             if value is not None:
+                position = value.end()
                 yield value.span()
 
 

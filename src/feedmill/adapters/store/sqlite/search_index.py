@@ -14,6 +14,7 @@ _TERMS: Final = "search_terms"  # a temporary view of the index: each term with 
 
 def search_index_problems(connection: sqlite3.Connection) -> tuple[str, ...]:
     """One sentence when the index cannot be read to its end."""
+    (is_reader,) = connection.execute("PRAGMA query_only").fetchone()
     connection.execute("PRAGMA query_only = OFF")
     try:
         connection.execute("SELECT rowid FROM entry_search_index LIMIT 1").fetchone()
@@ -27,5 +28,5 @@ def search_index_problems(connection: sqlite3.Connection) -> tuple[str, ...]:
         return (f"the search index is damaged ({error}): `feedmill reindex` makes it anew",)
     finally:
         connection.execute(f"DROP TABLE IF EXISTS temp.{_TERMS}")
-        connection.execute("PRAGMA query_only = ON")
+        connection.execute(f"PRAGMA query_only = {is_reader}")
     return ()
