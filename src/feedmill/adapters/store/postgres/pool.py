@@ -11,6 +11,7 @@ what it reads, and nothing of a transaction that failed was written.
 
 import asyncio
 import errno
+import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -26,6 +27,9 @@ from feedmill.errors import CORRUPT, DAMAGE, DAMAGE_HINT, DAMAGED_ROW, StoreErro
 from feedmill.observe.masking import database_address
 
 T = TypeVar("T")
+
+# Its pool logs a traceback whenever it cannot connect in the background; our next statement meets and reports the same.
+logging.getLogger("asyncpg").setLevel(logging.CRITICAL + 1)
 
 PgConnection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
 ConnectionJob: TypeAlias = Callable[[PgConnection], Awaitable[T]]

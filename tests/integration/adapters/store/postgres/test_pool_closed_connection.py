@@ -1,6 +1,7 @@
 """A server that says goodbye to a connection nobody uses: the next who takes it is served by another."""
 
 import asyncio
+import logging
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -76,3 +77,7 @@ async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
         writer.write(data)
         await writer.drain()
     writer.close()
+
+
+def test_pool_of_the_driver_logs_nothing_of_its_own_while_the_database_is_away() -> None:
+    assert not logging.getLogger("asyncpg.pool").isEnabledFor(logging.ERROR)
