@@ -83,7 +83,7 @@ def webhook_wire(webhook: Webhook) -> dict[str, Any]:
     for of_subscribers in ("topic", "expires_at"):
         del shape[of_subscribers]
     until = [{"valid_until": one["valid_until"]} for one in shape.pop("secrets")]
-    return {**shape, "secrets": until}
+    return {**shape, "url": mask_address(webhook.url), "secrets": until}
 
 
 def dead_letter_wire(letter: DeadLetter) -> dict[str, Any]:

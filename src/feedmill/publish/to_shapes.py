@@ -115,12 +115,18 @@ def attempt_shape(fetch: FetchRecord) -> shapes.Attempt:
 
 def webhook_shape(webhook: Webhook) -> shapes.WebhookShape:
     """The webhook without its secrets."""
-    return filled(shapes.WebhookShape, webhook)
+    return filled(
+        shapes.WebhookShape,
+        webhook,
+        url=mask_address(webhook.url),
+        topic=webhook.topic and mask_address(webhook.topic),
+    )
 
 
 def new_webhook(webhook: Webhook) -> shapes.NewWebhook:
     """The webhook with the secret that its deliveries are signed with: shown once, to its creator."""
-    return filled(shapes.NewWebhook, webhook, secret=webhook.secrets[0].value)
+    secret = webhook.secrets[0].value
+    return filled(shapes.NewWebhook, webhook_shape(webhook), secret=secret)
 
 
 def to_utc(moment: datetime) -> datetime:

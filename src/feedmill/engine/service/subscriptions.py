@@ -87,7 +87,7 @@ async def import_list(
         added=done.count(ADDED),
         existing=done.count(EXISTING),
         failed=tuple(
-            shapes.NotImported(url=item.url, reason=item.reason, message=item.detail)
+            shapes.NotImported(url=mask_address(item.url), reason=item.reason, message=item.detail)
             for item in done.failed
         ),
     )

@@ -71,3 +71,24 @@ def test_token_is_in_no_answer_that_a_reader_gets(mill: RestMill) -> None:
     assert sum(answer.status == 200 for answer in answers.values()) > 30
     assert [path for path, answer in answers.items() if SECRET.encode() in answer.body] == []
     assert f"/feeds/{feed_id}/health" in answers
+
+
+def test_token_in_the_address_of_a_webhook_is_not_shown_again(mill: RestMill) -> None:
+    added = mill.send("/webhooks", {"url": f"https://hook.example/?token={SECRET}"})
+
+    answers = [added, mill.ask("/webhooks"), mill.ask(added.headers["location"])]
+
+    assert [answer.status for answer in answers] == [201, 200, 200]
+    assert [answer.body for answer in answers if SECRET.encode() in answer.body] == []
+    assert answers[2].json["url"] == "https://hook.example/?token=***"
+
+
+def test_token_in_an_address_that_cannot_be_imported_is_not_shown(mill: RestMill) -> None:
+    given = f'<opml><body><outline xmlUrl="http://10.0.0.1/?token={SECRET}"/></body></opml>'
+
+    answer = mill.ask(
+        "/import", method="POST", body=given.encode(), headers={"Content-Type": "text/x-opml"}
+    )
+
+    assert [one["url"] for one in answer.json["failed"]] == ["http://10.0.0.1/?token=***"]
+    assert SECRET.encode() not in answer.body

@@ -21,6 +21,7 @@ from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import flag, list_options, option, overlap_option
 from feedmill.interfaces.cli.output import shorten, show_list, style_text
 from feedmill.interfaces.cli.run_command import pick_one
+from feedmill.model.addresses import mask_address
 from feedmill.model.page import Page
 from feedmill.model.running.webhook import DeadLetter, EventPayload, Webhook
 from feedmill.publish.to_json import dead_letter_wire, format_instant, webhook_wire
@@ -170,11 +171,13 @@ async def _resend(name: str, services: Services) -> Answer:
 
 
 def _answer(word: str, found: Webhook) -> Answer:
-    return Answer(webhook_wire(found), f"{word} {found.id}  {shorten(found.url, 200)}")
+    return Answer(
+        webhook_wire(found), f"{word} {found.id}  {shorten(mask_address(found.url), 200)}"
+    )
 
 
 def _with_secret(found: Webhook) -> Answer:
-    words = f"webhook {found.id}  {shorten(found.url, 200)}\nthe secret for verifying deliveries is shown only once:"
+    words = f"webhook {found.id}  {shorten(mask_address(found.url), 200)}\nthe secret for verifying deliveries is shown only once:"
     return answer_with_secret(webhook_wire(found), words, found.secrets[0].value)
 
 
@@ -192,7 +195,7 @@ def _row(one: Webhook, last_seq: int) -> tuple[str, ...]:
         str(last_seq - one.cursor),
         one.last_result or "never",
         format_instant(one.next_attempt_at) or "",
-        one.url,
+        mask_address(one.url),
     )
 
 
