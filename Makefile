@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run ingest-one-normalized test test-browser xss-check check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-mill bench-compare bench-fetcher bench-publisher bench-review bench-console bench-exports bench-screen bench-search fuzz soak models mutations power-cuts memory-hour simulation doors-soak chaos bench-doors archive-check media-check bench-push import-check observe-check bench-figures proto dist lock sbom licences audit reproducible clean help
+.PHONY: run ingest-one-normalized test test-browser xss-check check lint types imports format unit integration coverage conformance bench bench-memory bench-hostile bench-attacks bench-store bench-postgres bench-blobs bench-bus bench-objects bench-claims bench-scheduling bench-fleet bench-mill bench-compare bench-fetcher bench-publisher bench-review bench-console bench-exports bench-screen bench-search fuzz fuzz-scaling soak models mutations power-cuts memory-hour simulation doors-soak chaos bench-doors archive-check media-check bench-push import-check observe-check bench-figures proto dist lock sbom licences audit reproducible clean help
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
@@ -148,6 +148,9 @@ bench-screen: $(READY_BENCH)  ## 50,000 candidates by words and by meaning: rate
 
 fuzz: $(READY_BENCH)  ## hammer the parser for five minutes (SECONDS_EACH=300)
 	$(BIN)/python -m tools.fuzz --seconds $(or $(SECONDS_EACH),300)
+
+fuzz-scaling: $(READY_BENCH)  ## look for input whose reading takes more than linear time
+	$(BIN)/python -m tools.scaling --seed $(or $(SEED),1)
 
 soak: $(READY)  ## kill -9 again and again and read the books each time (CYCLES=500)
 	$(BIN)/python tools/soak.py --cycles $(or $(CYCLES),500)
