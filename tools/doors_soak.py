@@ -13,7 +13,6 @@ import asyncio
 import sys
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' own driver
@@ -34,6 +33,9 @@ def main() -> int:
         except AssertionError as broken:
             print(f"a promise was broken: {broken}")
             return 1
+        except KeyboardInterrupt:
+            print("interrupted: nothing was compared")
+            return 130
     return 0
 
 
@@ -80,5 +82,4 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    with suppress(KeyboardInterrupt):
-        sys.exit(main())
+    sys.exit(main())

@@ -5,7 +5,7 @@
 Two processes poll the same loopback publisher from home folders of their own; one request in twenty brings a new entry. Readers hold
 streams of the second one open, and a list of its entries is asked for with every sample. Judged are, after the first quarter: the
 slope of the anonymous memory (pages of files can be dropped by the system; they are printed too), the number of descriptors, the
-size of the write-ahead log, and the 99th percentile of the event loop's own stall (`tools/stall_probe.py`; what a busy
+size of the write-ahead log, whether events came at all, and the 99th percentile of the event loop's own stall (`tools/stall_probe.py`; what a busy
 machine adds is printed, not judged). It talks to loopback only and ends by itself; the exit code is 1 when a bar is missed.
 """
 
@@ -15,9 +15,10 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -59,6 +60,7 @@ class Verdict(NamedTuple):
     descriptors: tuple[float, float]  # median of the second quarter, and of the last
     wal_mb: float
     own_stall_ms: int
+    events: int  # since the first quarter
 
     @property
     def is_kept(self) -> bool:
@@ -69,6 +71,7 @@ class Verdict(NamedTuple):
             and after <= before + 2
             and self.wal_mb <= _MAX_WAL_MB
             and self.own_stall_ms < _MAX_STALL_MS
+            and self.events > 0
         )
 
 
@@ -84,7 +87,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         TemporaryDirectory(prefix="feedmill-memory-", ignore_cleanup_errors=True) as folder,
         suppress(asyncio.CancelledError),
     ):
-        return asyncio.run(_hour(Path(folder), options))
+        try:
+            return asyncio.run(_hour(Path(folder), options))
+        except AssertionError as broken:
+            print(f"a promise was broken: {broken}")
     return 1
 
 
@@ -118,7 +124,7 @@ class _Watched:
     def __init__(self, home: Path, process: asyncio.subprocess.Process) -> None:
         self.home, self.process = home, process
         self.samples: list[Sample] = []
-        self._warm = self._stalls()
+        self._warm, self._warm_seq = self._stalls(), 0
 
     def _stalls(self) -> dict[str, dict[str, int]]:
         """The buckets that the probe has written."""
@@ -127,8 +133,18 @@ class _Watched:
         return found
 
     def is_warm(self) -> None:
-        """Judge the stalls from now on."""
-        self._warm = self._stalls()
+        """Judge stalls and events from now on."""
+        self._warm, self._warm_seq = self._stalls(), self._last_seq()
+
+    def _last_seq(self) -> int:
+        with closing(sqlite3.connect(self.home / "feedmill.db")) as database:
+            found = database.execute("SELECT coalesce(max(seq), 0) FROM outbox").fetchone()
+        return int(found[0])
+
+    @property
+    def events(self) -> int:
+        """How many events came since the first quarter."""
+        return self._last_seq() - self._warm_seq
 
     @property
     def stalls(self) -> dict[str, dict[str, int]]:
@@ -140,6 +156,8 @@ class _Watched:
 
     def take_sample(self, at: float) -> Sample:
         """Read /proc and the home folder."""
+        code = self.process.returncode
+        assert code is None, f"{self.home.name} ended by itself with status {code}"
         proc = Path(f"/proc/{self.process.pid}")
         lines = (line.split(":") for line in (proc / "status").read_text().splitlines())
         status = {name: value.split() for name, value in lines}
@@ -170,7 +188,8 @@ async def _sample_all(watched: list[_Watched], port: int, seconds: float) -> Non
         if (turn := int(at * 60 / seconds)) > printed:
             printed = turn
             print(f"{at:6.0f} s  " + "  |  ".join(map(_words, row)), flush=True)
-        await _list_entries(port)
+        is_served = await _list_entries(port)
+        assert is_served or not is_warm, "serve gave no list of entries"
         await asyncio.sleep(_SAMPLE_SEC)
 
 
@@ -193,13 +212,14 @@ def _judge(one: _Watched) -> int:
         ),
         max(sample.wal for sample in one.samples),
         percentile(stalls["own"], 0.99),
+        one.events,
     )
     print(
         f"{'kept' if verdict.is_kept else 'MISSED'} {one.home.name}: {verdict.slope_mb_per_hour:+.2f} MB/h after the first quarter"
         f" (under {_MAX_SLOPE_MB:.0f}; at most {max(sample.anonymous for sample in late):.0f} MB),"
         f" descriptors {verdict.descriptors[0]:.0f} and {verdict.descriptors[1]:.0f}, WAL at most {verdict.wal_mb:.1f} MB,"
         f" p99 stall of its own {verdict.own_stall_ms} ms (under {_MAX_STALL_MS}),"
-        f" with the machine's load {percentile(stalls['late'], 0.99)} ms"
+        f" with the machine's load {percentile(stalls['late'], 0.99)} ms, {verdict.events:,} events"
     )
     return 0 if verdict.is_kept else 1
 
@@ -236,6 +256,8 @@ async def _process(
             while not one.home.with_suffix(".json").exists():  # noqa: ASYNC110  # another process writes it
                 await asyncio.sleep(0.2)
         yield one
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 0, f"{home.name} ended with status {process.returncode}"
     finally:
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGTERM)
@@ -260,14 +282,17 @@ async def _read(port: int, received: list[int], number: int) -> None:
         await asyncio.sleep(1)
 
 
-async def _list_entries(port: int) -> None:
+async def _list_entries(port: int) -> bool:
+    """Ask for a list of entries; whether it came."""
+    answer = b""
     with suppress(OSError):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(
             b"GET /entries?limit=100 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         )
-        await reader.read()
+        answer = await reader.read()
         writer.close()
+    return answer.startswith(b"HTTP/1.1 200 ")
 
 
 def _files(home: Path) -> list[Path]:

@@ -3,7 +3,7 @@
     python tools/simulation.py [--seeds 1] [--feeds 40] [--days 365]
 
 A poll costs about 3 ms of CPU: a year of 40 feeds, twice, takes twenty minutes on a free core, and three seeds of 200 feeds five hours.
-No item of a committed poll may be lost, stored or told twice, no feed asked too early, and the same seed has to give the same
+No item of a committed poll may be lost, stored or told twice, no feed asked too early or forgotten, and the same seed has to give the same
 log. It uses no network and ends by itself; the exit code is 1 when a promise was broken.
 """
 

@@ -9,6 +9,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from random import Random  # noqa: TID251  # seeded
 from typing import Any, NamedTuple
@@ -208,7 +209,7 @@ async def simulate(home: Path, *, seed: str, feeds: int, days: int) -> Simulated
             except StoreError:
                 crashes += 1
     async with open_services(config, clock=clock) as services:
-        return await _check(services, publishers, crashes)
+        return await _check(services, publishers, crashes, end)
 
 
 async def _poll_until(end: datetime, services: Services, clock: VirtualClock) -> bool:
@@ -221,10 +222,22 @@ async def _poll_until(end: datetime, services: Services, clock: VirtualClock) ->
         await run_once(services, VirtualLifecycle(clock))
 
 
+def check_gaps(
+    url: str, asked: Sequence[datetime], end: datetime, least_sec: float, longest_sec: float
+) -> None:
+    """No feed was asked too early, and none was forgotten, at the end neither."""
+    gaps = [(after - before).total_seconds() for before, after in pairwise(asked)]
+    assert min(gaps) >= least_sec, f"{url} asked too early"
+    last = (end - asked[-1]).total_seconds()
+    assert max(*gaps, last) <= longest_sec, f"{url} was forgotten"
+
+
 async def _check(
-    services: Services, publishers: Sequence[SimulatedPublisher], crashes: int
+    services: Services, publishers: Sequence[SimulatedPublisher], crashes: int, end: datetime
 ) -> Simulated:
     store, schedule = services.store, services.config.schedule
+    # A crash costs one interval after the end of the lease.
+    longest_sec = 2 * schedule.max_interval_sec + services.config.run.lease_sec
     assert await store.problems() == ()
     titles = Counter(
         entry.title for entry in (await store.entries(EntryFilter(), limit=10**6)).items
@@ -238,8 +251,7 @@ async def _check(
     assert len(told) == len(titles), "an entry was never told"
     assert set(told.values()) == {1}, "an entry was told as new twice"
     for one in publishers:
-        gaps = [after - before for before, after in zip(one.asked, one.asked[1:], strict=False)]
-        assert min(gaps).total_seconds() >= schedule.min_interval_sec, f"{one.url} asked too early"
+        check_gaps(one.url, one.asked, end, schedule.min_interval_sec, longest_sec)
     # Without ids: tasks draw them in an order that is the machine's.
     story = [(event.type, event.occurred_at, event.data.get("title")) for event in log]
     digest = hashlib.sha256(msgspec.json.encode(story)).hexdigest()

@@ -26,16 +26,23 @@ def test_percentile_is_the_bucket_that_the_share_does_not_exceed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("slope", "descriptors", "wal", "stall", "kept"),
+    ("slope", "descriptors", "wal", "stall", "events", "kept"),
     [
-        pytest.param(1.9, (40.0, 40.0), 42.0, 49, True, id="every bar met"),
-        pytest.param(2.0, (40.0, 40.0), 42.0, 10, False, id="memory grows"),
-        pytest.param(0.1, (40.0, 43.0), 42.0, 10, False, id="descriptors grow"),
-        pytest.param(0.1, (40.0, 40.0), 65.0, 10, False, id="write-ahead log grows"),
-        pytest.param(0.1, (40.0, 40.0), 42.0, 50, False, id="event loop stalls"),
+        pytest.param(1.9, (40.0, 40.0), 42.0, 49, 1, True, id="every bar met"),
+        pytest.param(2.0, (40.0, 40.0), 42.0, 10, 1, False, id="memory grows"),
+        pytest.param(0.1, (40.0, 43.0), 42.0, 10, 1, False, id="descriptors grow"),
+        pytest.param(0.1, (40.0, 40.0), 65.0, 10, 1, False, id="write-ahead log grows"),
+        pytest.param(0.1, (40.0, 40.0), 42.0, 50, 1, False, id="event loop stalls"),
+        pytest.param(0.1, (40.0, 40.0), 42.0, 10, 0, False, id="nothing was polled"),
     ],
 )
 def test_verdict_needs_every_bar(
-    *, slope: float, descriptors: tuple[float, float], wal: float, stall: int, kept: bool
+    *,
+    slope: float,
+    descriptors: tuple[float, float],
+    wal: float,
+    stall: int,
+    events: int,
+    kept: bool,
 ) -> None:
-    assert Verdict(slope, descriptors, wal, stall).is_kept is kept
+    assert Verdict(slope, descriptors, wal, stall, events).is_kept is kept

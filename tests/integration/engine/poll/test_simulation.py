@@ -4,9 +4,12 @@
 """
 
 import asyncio
+from contextlib import nullcontext
+from datetime import timedelta
 from pathlib import Path
 
-from tests.support.simulated_web import Simulated, simulate
+import pytest
+from tests.support.simulated_web import BEGIN, Simulated, check_gaps, simulate
 
 
 def test_same_seed_gives_the_same_log_and_keeps_every_promise(tmp_path: Path) -> None:
@@ -15,6 +18,24 @@ def test_same_seed_gives_the_same_log_and_keeps_every_promise(tmp_path: Path) ->
     assert first == second
     assert first.crashes > 0
     assert first.polls > 100
+
+
+@pytest.mark.parametrize(
+    ("hours", "end", "breach"),
+    [
+        pytest.param((0, 1, 2), 3, None, id="kept"),
+        pytest.param((0, 1, 1.01), 2, "too early", id="again within the least interval"),
+        pytest.param((0, 1, 60), 61, "forgotten", id="a pause in the middle"),
+        pytest.param((0, 1), 50, "forgotten", id="never again"),
+    ],
+)
+def test_feed_that_is_asked_too_early_or_forgotten_is_noticed(
+    hours: tuple[float, ...], end: int, breach: str | None
+) -> None:
+    asked = [BEGIN + timedelta(hours=one) for one in hours]
+
+    with pytest.raises(AssertionError, match=breach) if breach else nullcontext():
+        check_gaps("a feed", asked, BEGIN + timedelta(hours=end), 300, 48 * 3_600)
 
 
 def _run(home: Path) -> Simulated:
