@@ -55,6 +55,28 @@ def match(
     touched: Sequence[UnchangedEntry] = (),
 ) -> Matching:
     """The row of each item, or none; what it repeats; and where its keys disagree."""
+    known = tuple(known)
+    if _are_all_new(seen, (*known, *[one.known for one in touched])):
+        return Matching(
+            matches={},
+            repeats=find_repeats(seen),
+            repeats_known={},
+            renamed=(),
+            conflicts={},
+            owners={},
+        )
+    return match_step_by_step(known, seen, feed, profile, config, touched)
+
+
+def match_step_by_step(
+    known: Iterable[KnownEntry],
+    seen: Sequence[Identified],
+    feed: FeedIdentity,
+    profile: DocumentProfile,
+    config: IdentifyConfig,
+    touched: Sequence[UnchangedEntry] = (),
+) -> Matching:
+    """The same for items of which some may be known."""
     matcher = _Matcher(known, seen, feed, profile, config, touched)
     matcher.match_exactly()
     matcher.set_versions_aside()
@@ -77,6 +99,20 @@ def match(
 def stable_order(item: Identified) -> tuple[str, ...]:
     """An order of items that does not depend on where they stand."""
     return (item.guid or "", item.link or "", item.item_hash, item.content_hash)
+
+
+def _are_all_new(seen: Sequence[Identified], rows: Sequence[KnownEntry]) -> bool:
+    """Whether no item has a key, the guid, the title or the hash of a row: no step matches without one."""
+    guids = {row.guid for row in rows} - {None}
+    titles = {row.title_hash for row in rows} - {None}
+    hashes = {row.item_hash for row in rows}
+    keys = {key for row in rows for key in row.keys}
+    return (
+        guids.isdisjoint([item.guid for item in seen])
+        and titles.isdisjoint([item.title_hash for item in seen])
+        and hashes.isdisjoint([item.item_hash for item in seen])
+        and keys.isdisjoint([key for item in seen for key in (*item.keys, *item.spare_keys)])
+    )
 
 
 class _Matcher:

@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedmill.config import IdentifyConfig
 from feedmill.identify.diff import diff
+from feedmill.identify.document_profile import profile_document
 from feedmill.identify.identify import (
     articles_of,
     identify,
@@ -18,6 +19,8 @@ from feedmill.identify.identify import (
     known_slice_digests,
     match_unchanged,
 )
+from feedmill.identify.match import match, match_step_by_step
+from feedmill.identify.new_keys import new_keys, same_elsewhere
 from feedmill.model.entry import Entry
 from feedmill.model.identity import (
     Added,
@@ -931,6 +934,65 @@ def test_the_order_of_a_document_does_not_change_which_rows_are_matched(
         outcomes.append(outcome(diff(ledger.find(keys_of(seen)), seen, feed, ledger.config)))
 
     assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(entry("a", ONE, "One"), entry("a", ONE, "Two"), id="only the guid"),
+        pytest.param(
+            entry(None, None, None, summary="Same"),
+            entry(None, None, None, summary="Same"),
+            id="only the hash",
+        ),
+    ],
+)
+def test_item_is_found_by_what_a_row_without_its_keys_still_tells(
+    before: Entry, after: Entry
+) -> None:
+    ledger = Ledger()
+    ledger.read(before)
+    (row,) = ledger.rows.values()
+    seen = identify([after], FEED, ledger.config)
+
+    changes = diff([msgspec.structs.replace(row, keys=())], seen, FEED, ledger.config)
+
+    (change,) = changes.changes
+    assert isinstance(change, Revised | UnchangedEntry)
+    assert change.known.entry_id == row.entry_id
+
+
+@settings(max_examples=300)
+@given(
+    past=st.lists(DOCUMENTS, max_size=2),
+    document=st.lists(ENTRIES, max_size=2),
+    slices=st.booleans(),
+    without_keys=st.booleans(),
+)
+def test_items_that_resemble_no_row_get_what_matching_step_by_step_gives_them(
+    past: list[list[Entry]], document: list[Entry], slices: bool, without_keys: bool
+) -> None:
+    config = IdentifyConfig(rekey_min_items=1, rekey_ratio=0.1)
+    ledger = Ledger(config)
+    for earlier in past:
+        ledger.read(*earlier, by_slice=slices)
+    feed = ledger.feeds.get(FEED.feed_id, FEED)
+    fresh, touched = ledger._pass_over(document, feed) if slices else (document, ())
+    profile = profile_document(fresh, feed, config, touched)
+    seen = identify(fresh, feed, config, touched=touched, profile=profile)
+    # Rows of the last document come without their keys, unless they were asked for by one.
+    bare = [msgspec.structs.replace(row, keys=()) for row in ledger.rows.values()]
+    rows = bare if without_keys else [*bare, *ledger.find(keys_of(seen))]
+
+    found = match(rows, seen, feed, profile, config, touched)
+
+    expected = match_step_by_step(rows, seen, feed, profile, config, touched)
+    assert msgspec.structs.replace(found, owners=expected.owners) == expected
+    assert new_keys(seen, found, feed) == new_keys(seen, expected, feed)
+    for item in seen:
+        assert same_elsewhere(item, found.owners, feed) == same_elsewhere(
+            item, expected.owners, feed
+        )
 
 
 def outcome(changes: Changes) -> list[str]:
