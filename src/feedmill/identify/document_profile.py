@@ -34,6 +34,22 @@ def profile_document(
     touched: Sequence[UnchangedEntry] = (),
 ) -> DocumentProfile:
     """The guids and links of a document that cannot tell its items apart."""
+    if not _all_differ(entries, touched, feed, config):
+        return profile_by_counting(entries, feed, config, touched)
+    return DocumentProfile(
+        ignored_guids=frozenset(feed.ignored_guids),
+        ignored_links=frozenset(feed.ignored_links),
+        shared_links=frozenset(),
+    )
+
+
+def profile_by_counting(
+    entries: Sequence[Entry],
+    feed: FeedIdentity,
+    config: IdentifyConfig,
+    touched: Sequence[UnchangedEntry] = (),
+) -> DocumentProfile:
+    """The same for items of which some may share a guid or a link, or have none."""
     before = frozenset(feed.ignored_guids)
     items = _distinct(entries, touched, feed, before, by_title=True)
     ignored_guids = before | _constant((guid for guid, _, _ in items), len(items), config)
@@ -93,6 +109,26 @@ def find_newer_versions(
             row = guids[item.guid][0]
             found[position] = (row, len(guids[item.guid]) == 1 and _is_newer(item, row))
     return found
+
+
+def _all_differ(
+    entries: Sequence[Entry],
+    touched: Sequence[UnchangedEntry],
+    feed: FeedIdentity,
+    config: IdentifyConfig,
+) -> bool:
+    """Whether each item has a guid and a link of its own, as in most documents: nothing is to be counted."""
+    rows = [one.known for one in touched]
+    guids = {*map(guid_of, entries), *[row.guid for row in rows]}
+    links = {*map(link_of, entries), *[row.canonical_link for row in rows]}
+    count = len(entries) + len(rows)
+    return (
+        len(guids) == len(links) == count
+        and None not in guids
+        and None not in links
+        and guids.isdisjoint(feed.ignored_guids)
+        and config.constant_guid_min_items > 1
+    )
 
 
 def _distinct(

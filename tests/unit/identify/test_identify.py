@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from feedmill.config import IdentifyConfig
 from feedmill.identify.diff import diff
-from feedmill.identify.document_profile import profile_document
+from feedmill.identify.document_profile import profile_by_counting, profile_document
 from feedmill.identify.identify import (
     articles_of,
     identify,
@@ -993,6 +993,26 @@ def test_items_that_resemble_no_row_get_what_matching_step_by_step_gives_them(
         assert same_elsewhere(item, found.owners, feed) == same_elsewhere(
             item, expected.owners, feed
         )
+
+
+@given(
+    past=DOCUMENTS,
+    document=DOCUMENTS,
+    least=st.sampled_from([1, 2, 3]),
+    ignored=st.sets(st.sampled_from(["a", "b"])),
+)
+def test_profile_of_items_that_all_differ_is_the_one_that_counting_gives(
+    past: list[Entry], document: list[Entry], least: int, ignored: set[str]
+) -> None:
+    ledger = Ledger()
+    ledger.read(*past, by_slice=True)
+    feed = msgspec.structs.replace(FEED, ignored_guids=tuple(ignored))
+    config = IdentifyConfig(constant_guid_min_items=least)
+    fresh, touched = ledger._pass_over(document, feed)
+
+    found = profile_document(fresh, feed, config, touched)
+
+    assert found == profile_by_counting(fresh, feed, config, touched)
 
 
 def outcome(changes: Changes) -> list[str]:
