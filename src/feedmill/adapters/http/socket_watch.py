@@ -82,14 +82,13 @@ if sys.platform == "linux":
 
         def watch(self, what: int, fd: int, *_: object) -> None:
             """Libcurl's socket callback: what to watch the socket for."""
-            if what != pycurl.POLL_REMOVE:
+            wanted = _WANTED.get(what)  # None for POLL_REMOVE, and for POLL_NONE: nothing for now
+            if wanted is not None:
                 change = self._epoll.modify if fd in self._watched else self._epoll.register
                 try:
-                    change(fd, _WANTED[what])
-                except (
-                    FileNotFoundError
-                ):  # closed without a word, and the number is another socket's
-                    self._epoll.register(fd, _WANTED[what])
+                    change(fd, wanted)
+                except FileNotFoundError:  # the number of a socket that was closed is another's
+                    self._epoll.register(fd, wanted)
                 self._watched.add(fd)
             elif fd in self._watched:
                 self._watched.discard(fd)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pycurl
 import pytest
+import uvloop
 from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.http.socket_watch import Act, LoopSockets, WatchedSockets, watched_sockets
@@ -55,7 +56,9 @@ def run(make: Make, tell: Callable[[_Story], Coroutine[Any, Any, None]]) -> None
         finally:
             one.close()
 
-    asyncio.run(story())
+    for factory in (asyncio.new_event_loop, uvloop.new_event_loop):
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(story())
 
 
 @BOTH
@@ -109,13 +112,17 @@ def test_a_connection_that_the_other_side_closed_can_be_read(make: Make) -> None
 
 
 @BOTH
-def test_a_socket_that_was_taken_out_is_told_no_more(make: Make) -> None:
+@pytest.mark.parametrize(
+    "ending",
+    [pytest.param(pycurl.POLL_REMOVE, id="remove"), pytest.param(pycurl.POLL_NONE, id="none")],
+)
+def test_a_socket_that_was_taken_out_is_told_no_more(make: Make, ending: int) -> None:
     async def tell(story: _Story) -> None:
         other, far = socket.socketpair()
         story.sockets.watch(pycurl.POLL_IN, other.fileno())
         far.send(b"x")
-        story.sockets.watch(pycurl.POLL_REMOVE, other.fileno())
-        story.sockets.watch(pycurl.POLL_REMOVE, other.fileno())
+        story.sockets.watch(ending, other.fileno())
+        story.sockets.watch(ending, other.fileno())
         story.sockets.watch(pycurl.POLL_OUT, story.near.fileno())
 
         await story.next()
@@ -124,6 +131,26 @@ def test_a_socket_that_was_taken_out_is_told_no_more(make: Make) -> None:
         assert {fd for fd, _ in story.told} == {story.near.fileno()}
         other.close()
         far.close()
+
+    run(make, tell)
+
+
+@BOTH
+def test_of_more_ready_sockets_than_one_turn_takes_every_one_is_told(make: Make) -> None:
+    async def tell(story: _Story) -> None:
+        pairs = [socket.socketpair() for _ in range(300)]
+        fds = {near.fileno() for near, _ in pairs}
+        for fd in fds:
+            story.sockets.watch(pycurl.POLL_OUT, fd)
+
+        while {fd for fd, _ in story.told} != fds:
+            await story.next()
+
+        for fd in fds:
+            story.sockets.watch(pycurl.POLL_REMOVE, fd)
+        for pair in pairs:
+            for one in pair:
+                one.close()
 
     run(make, tell)
 
