@@ -113,6 +113,11 @@ class LoopbackWeb:
         """The addresses that were asked for, in order and without the port."""
         return [visit.url for visit in self.visits]
 
+    def clear(self) -> None:
+        """Forget the requests, not the answers."""
+        for publisher in (self._plain, self._secure):
+            publisher.clear()
+
     def fetching(self) -> FetchConfig:
         """Settings under which a fetcher trusts and reaches this web, and nothing else private."""
         return FetchConfig(
