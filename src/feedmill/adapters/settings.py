@@ -8,6 +8,7 @@ reported at once, each with its place, its value and what was expected.
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -94,11 +95,13 @@ def environment_name(part: str, field: str) -> str:
     return f"{ENVIRONMENT_PREFIX}{part.upper()}_{field.upper()}"
 
 
+@cache  # the types of all fields are looked up anew each time
 def fields_of(part: str) -> tuple[msgspec.structs.FieldInfo, ...]:
     """The fields of one part, with their types and defaults."""
     return msgspec.structs.fields(_part_type(part))
 
 
+@cache
 def section_names() -> tuple[str, ...]:
     """The names of all parts, in the order of the file."""
     return tuple(field.name for field in msgspec.structs.fields(Config))
