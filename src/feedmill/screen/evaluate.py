@@ -90,9 +90,10 @@ def qualities(
     Found is what scores at least the threshold, also where the suggestion stays at unsure because a
     topic has no examples yet; `screenings` say which suggestions were given.
     """
+    halves = _halves(gold)
     found = [
         replace(
-            _quality(method, ANY, _any_pairs(gold, scores), gold, threshold),
+            _quality(method, ANY, _any_pairs(gold, scores), halves, threshold),
             unsure=_share(screenings, "unsure"),
             keep=_share(screenings, "keep"),
         )
@@ -105,7 +106,7 @@ def qualities(
         own = [one if one.topic == topic.id else None for one in screenings]
         found.append(
             replace(
-                _quality(method, topic.id, pairs, gold, threshold),
+                _quality(method, topic.id, pairs, halves, threshold),
                 unsure=_share(own, "unsure"),
                 keep=_share(own, "keep"),
             )
@@ -164,7 +165,7 @@ def _quality(
     method: str,
     topic: str,
     pairs: Sequence[Pair],
-    gold: Sequence[EvaluationEntry],
+    halves: Sequence[Sequence[int]],
     threshold: float,
 ) -> Quality:
     precision, recall, f1 = _at(pairs, threshold)
@@ -177,7 +178,7 @@ def _quality(
         recall=recall,
         f1=f1,
         auc=auc(pairs),
-        f1_cross=_crossed(pairs, [one.id for one in gold]),
+        f1_cross=_crossed(pairs, halves),
     )
 
 
@@ -198,12 +199,20 @@ def _at(pairs: Sequence[Pair], threshold: float) -> tuple[float, float, float]:
     return precision, recall, 2 * hits / total if total else 0.0
 
 
-def _crossed(pairs: Sequence[Pair], ids: Sequence[str]) -> float:
+def _halves(gold: Sequence[EvaluationEntry]) -> list[list[int]]:
+    """For each round of cross-validation, in which half each text is: drawn from its id."""
+    return [
+        [hashlib.sha256(f"{turn}:{one.id}".encode()).digest()[0] % 2 for one in gold]
+        for turn in range(_ROUNDS)
+    ]
+
+
+def _crossed(pairs: Sequence[Pair], halves: Sequence[Sequence[int]]) -> float:
     results = []
-    for turn in range(_ROUNDS):
+    for half in halves:
         sides: tuple[list[Pair], list[Pair]] = ([], [])
-        for pair, name in zip(pairs, ids, strict=True):
-            sides[hashlib.sha256(f"{turn}:{name}".encode()).digest()[0] % 2].append(pair)
+        for pair, side in zip(pairs, half, strict=True):
+            sides[side].append(pair)
         results += [_at(sides[1], _best(sides[0]))[2], _at(sides[0], _best(sides[1]))[2]]
     return sum(results) / len(results)
 

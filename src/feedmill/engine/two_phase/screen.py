@@ -119,22 +119,24 @@ async def evaluate(
             problems.append(f"{screener.name} did not answer ({problem.reason}): {problem}")
         if progress is not None:
             progress(1)
-    found = [
-        quality
-        for name, scores in _combinations(said)
-        for quality in _qualities(gold, scores, topics, config, name)
-    ]
-    parts = sorted({one.split for one in gold if one.split})
-    splits = {
-        part: tuple(
-            quality
-            for name, scores in _combinations(said)
-            for quality in _qualities(
-                [one for one in gold if one.split == part], scores, topics, config, name
+    names = sorted({one.split for one in gold if one.split})
+    parts = {"": gold} | {name: [one for one in gold if one.split == name] for name in names}
+    found: dict[str, tuple[Quality, ...]] = dict.fromkeys(parts, ())
+    for method, scores in _combinations(said):
+        by_ref = _by_ref(gold, scores)
+        combined = {ref: topic_scores(own, topics) for ref, own in by_ref.items()}
+        screened = {
+            one.text.ref: fuse(one.text, by_ref[one.text.ref], topics, config) for one in gold
+        }
+        for part, some in parts.items():
+            found[part] += qualities(
+                some,
+                combined,
+                topics,
+                method=method,
+                threshold=config.keep_at,
+                screenings=[screened[one.text.ref] for one in some],
             )
-        )
-        for part in parts
-    }
     together = _by_ref(gold, chain.from_iterable(said.values()))
     wrong = confusions(
         gold,
@@ -142,7 +144,7 @@ async def evaluate(
         config.keep_at,
     )
     return Evaluation(
-        qualities=tuple(found), splits=splits, confusions=wrong, warnings=tuple(problems)
+        qualities=found.pop(""), splits=found, confusions=wrong, warnings=tuple(problems)
     )
 
 
@@ -210,19 +212,6 @@ def _combinations(
         yield "hybrid", local
     if local and "llm" in said:
         yield "all", (*local, *said["llm"])
-
-
-def _qualities(
-    gold: Sequence[EvaluationEntry],
-    scores: Sequence[Score],
-    topics: TopicSet,
-    config: ScreenConfig,
-    name: str,
-) -> tuple[Quality, ...]:
-    by_ref = _by_ref(gold, scores)
-    combined = {ref: topic_scores(own, topics) for ref, own in by_ref.items()}
-    said = [fuse(one.text, by_ref[one.text.ref], topics, config) for one in gold]
-    return qualities(gold, combined, topics, method=name, threshold=config.keep_at, screenings=said)
 
 
 def _by_ref(
