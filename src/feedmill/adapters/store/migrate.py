@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.sqlite.connection import is_busy
+from feedmill.adapters.store.sqlite.key_hash import key_hash
 from feedmill.errors import MigrationError
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations" / "sqlite"
@@ -38,6 +39,7 @@ class Migration(NamedTuple):
 def migrate(connection: sqlite3.Connection, folder: Path = MIGRATIONS) -> int:
     """Apply what is missing; the version that the database has now."""
     migrations = read_migrations(folder)
+    connection.create_function("key_hash", 1, key_hash, deterministic=True)
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # an older file keeps its own
     _patiently(connection, "PRAGMA journal_mode = WAL")
     while _apply_next(connection, migrations):

@@ -17,6 +17,7 @@ microseconds. A word with an `@` stands for what they spell differently; each ru
     @digest_and_text(h, t)      both columns of such a text, for an INSERT
     @digest_and_value($1)       both values of it
     @digest_or_text(h, t)       the column that is unique
+    @add_key                    registers an identity key ($1 its type, $2 its value) for entry $3, unless an entry has it
     @field(data, name)          a field of a JSON object as text
     @contains(tags, $1)         whether a JSON list of texts contains one
     @has_author(authors, $1)    whether a JSON list of authors has one of this name or e-mail address

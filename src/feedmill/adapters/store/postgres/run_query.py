@@ -50,6 +50,8 @@ MACROS: Final[Macros] = {
     "digest_and_text": lambda digest, text: f"{digest}, {text}",
     "digest_and_value": lambda text: f"{_digest(text)}, {text}",
     "digest_or_text": lambda digest, _: digest,
+    "add_key": "INSERT INTO entry_identities (key_type, key_hash, key_value, entry_id)"
+    f" VALUES ($1, {_digest('$2')}, $2, $3) ON CONFLICT DO NOTHING",
     "field": lambda column, name: f"({column}::jsonb ->> '{name}')",
     "contains": lambda column, text: f"{column}::jsonb ? {text}",
     "has_author": lambda column, text: (

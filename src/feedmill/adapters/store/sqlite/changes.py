@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
+from feedmill.adapters.store.sqlite.key_hash import ADD_KEY
 from feedmill.adapters.store.tables.changes import (
     ChangeBatch,
     PendingDocument,
@@ -158,9 +159,7 @@ def _index(connection: sqlite3.Connection, changes: ChangeBatch, *, searchable: 
 
 def _register(connection: sqlite3.Connection, changes: ChangeBatch) -> None:
     """A key and an article belong to the entry that had them first, for ever (D8)."""
-    connection.executemany(
-        "INSERT OR IGNORE INTO entry_identities VALUES (?, ?, ?)", changes.key_rows()
-    )
+    _run_each(connection, ADD_KEY, changes.key_rows())
     refused = [
         row[2] for row in changes.article_rows() if connection.execute(_ARTICLE, row).rowcount == 0
     ]

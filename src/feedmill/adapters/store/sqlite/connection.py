@@ -16,6 +16,7 @@ from typing import Final, Literal, TypeVar
 
 import msgspec
 
+from feedmill.adapters.store.sqlite.key_hash import key_hash
 from feedmill.adapters.store.statements import begins_word
 from feedmill.errors import CORRUPT, DAMAGE_HINT, DAMAGED_ROW, StoreError
 from feedmill.model.addresses import mask_address
@@ -156,6 +157,7 @@ def _connect(path: str, *, synchronous: Synchronous) -> sqlite3.Connection:
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_BYTES // page_bytes}")
         connection.execute("PRAGMA journal_size_limit = 67108864")
         connection.create_function("begins_word", 2, begins_word, deterministic=True)
+        connection.create_function("key_hash", 1, key_hash, deterministic=True)
         connection.create_function("mask_address", 1, mask_address, deterministic=True)
     except BaseException:
         connection.close()

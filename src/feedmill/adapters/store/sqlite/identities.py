@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from feedmill.adapters.store.sqlite.connection import PARAMETERS
+from feedmill.adapters.store.sqlite.key_hash import key_hash
 from feedmill.adapters.store.tables.contents.entry_codec import (
     KNOWN_COLUMNS,
     TOMBSTONE_COLUMNS,
@@ -23,7 +24,7 @@ _IN_DOCUMENT: Final = (
 _LIVING: Final = (
     " FROM entries e JOIN feeds f ON f.feed_no = e.feed_no WHERE f.id = ? AND e.removed_at IS NULL"
 )
-_PAIRS: Final = PARAMETERS // 2  # keys of one statement; each takes two parameters
+_KEYS_AT_ONCE: Final = PARAMETERS // 3  # each takes three parameters
 
 
 def known(
@@ -34,8 +35,8 @@ def known(
 ) -> tuple[KnownEntry, ...]:
     """Every row that holds one of the keys, expired ones included, or has a slice in this feed."""
     ids = set(_ids_by_digest(connection, feed_id, digests))
-    for at in range(0, len(keys), _PAIRS):
-        ids.update(_ids_by_key(connection, keys[at : at + _PAIRS]))
+    for at in range(0, len(keys), _KEYS_AT_ONCE):
+        ids.update(_ids_by_key(connection, keys[at : at + _KEYS_AT_ONCE]))
     found = _rows(connection, sorted(ids))
     legacy = _ids_by_dedupe_key(connection, keys)
     if not legacy:
@@ -111,15 +112,19 @@ def _rows_of_feed(
 
 
 def _ids_by_key(connection: sqlite3.Connection, keys: Sequence[IdentityKey]) -> set[int]:
-    marks = ", ".join(["(?, ?)"] * len(keys))
-    pairs = [part for key in keys for part in (key.type, key.value)]
+    marks = ", ".join(["(?, ?, ?)"] * len(keys))
+    asked = [part for k in keys for part in (_hash_of(k), k.type, k.value)]
     rows = connection.execute(
-        f"WITH asked (t, v) AS (VALUES {marks})"
+        f"WITH asked (h, t, v) AS (VALUES {marks})"
         " SELECT i.entry_id FROM asked JOIN entry_identities i"
-        " ON i.key_type = asked.t AND i.key_value = asked.v",
-        pairs,
+        " ON i.lookup_hash = asked.h AND i.key_type = asked.t AND i.key_value = asked.v",
+        asked,
     )
     return {entry_id for (entry_id,) in rows}
+
+
+def _hash_of(key: IdentityKey) -> int:
+    return key_hash(f"{key.type}:{key.value}".encode("utf-8", "surrogatepass"))
 
 
 def _ids_by_dedupe_key(

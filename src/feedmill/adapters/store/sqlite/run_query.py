@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 from feedmill.adapters.store.sqlite import event_log
 from feedmill.adapters.store.sqlite.claims import lane_of
 from feedmill.adapters.store.sqlite.connection import is_bad_value
+from feedmill.adapters.store.sqlite.key_hash import ADD_KEY
 from feedmill.adapters.store.statements import (
     AppendEvents,
     FindTitles,
@@ -52,6 +53,7 @@ MACROS: Final[Macros] = {
     "digest_and_text": lambda _, text: text,
     "digest_and_value": lambda text: text,
     "digest_or_text": lambda _, text: text,
+    "add_key": ADD_KEY,
     "field": lambda column, name: f"json_extract({column}, '$.{name}')",
     "contains": lambda column, text: f"{text} IN (SELECT value FROM json_each({column}))",
     "has_author": lambda column, text: (

@@ -183,7 +183,7 @@ def _in_use(path: Path) -> ConflictError:
 
 def _columns(connection: sqlite3.Connection, table: Table) -> list[tuple[str, str]]:
     rows = connection.execute(f"PRAGMA table_info({table.old_name})")
-    return [(row[1], row[2]) for row in rows]
+    return [(row[1], row[2]) for row in rows if row[1] not in table.left_out]
 
 
 def _counted(connection: sqlite3.Connection, table: Table) -> _Counts:

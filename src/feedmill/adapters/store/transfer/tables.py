@@ -26,6 +26,7 @@ class Table(Struct, frozen=True, kw_only=True):
     digests: Mapping[str, str] = field(default_factory=dict)  # a column: the text it is a digest of
     copies: Mapping[str, str] = field(default_factory=dict)  # a column: the one it has to equal
     json: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # columns that SQLite alone has, made of others
     blank: tuple[str, ...] = ()  # of a process that is gone: NULL in the new store
     free_text: tuple[str, ...] = ()  # of the key: chosen by users
     unique: tuple[str, ...] = ()  # what two rows may share once their NUL was replaced
@@ -90,6 +91,7 @@ TABLES: Final = (
         name="entry_identities",
         key=("entry_id", "key_type", "key_hash"),
         digests={"key_hash": "key_value"},
+        left_out=("lookup_hash", "lookup_no"),
         unique=("key_hash", "key_type"),
     ),
     Table(name="articles", key=("article_hash",)),

@@ -57,7 +57,17 @@ def _gaps(table: str) -> str:
           FROM {table}"""
 
 
-_SQLITE_CHECKS: Final = {**_CHECKS, "events are missing from the log": _gaps("outbox")}
+_SQLITE_CHECKS: Final = {
+    **_CHECKS,
+    "events are missing from the log": _gaps("outbox"),
+    "identity keys are not found by their hash": """
+        SELECT count(*) FROM entry_identities
+         WHERE lookup_hash <> key_hash(CAST(key_type || ':' || key_value AS BLOB))""",
+    "identity keys are registered twice": """
+        SELECT count(*) FROM (SELECT 1 FROM entry_identities WHERE lookup_hash IN
+               (SELECT lookup_hash FROM entry_identities GROUP BY lookup_hash HAVING count(*) > 1)
+         GROUP BY key_type, key_value HAVING count(*) > 1)""",
+}
 _POSTGRES_CHECKS: Final = {
     **_CHECKS,
     "events are missing from the log": _gaps("events"),

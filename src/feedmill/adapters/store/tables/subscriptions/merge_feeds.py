@@ -56,10 +56,6 @@ _KEYS: Final = (
     " (SELECT entry_id FROM entries WHERE feed_no = $1"
     " UNION ALL SELECT entry_id FROM tombstones WHERE feed_no = $1)"
 )
-_ADD_KEY: Final = (
-    "INSERT INTO entry_identities (key_type, @digest_and_text(key_hash, key_value), entry_id)"
-    " VALUES ($1, @digest_and_value($2), $3) ON CONFLICT DO NOTHING"
-)
 _SET_HASHES: Final = (
     "UPDATE entries SET item_hash = h.item_hash"
     " FROM @rows($1, item_hash text, entry_id bigint) AS h WHERE entries.entry_id = h.entry_id"
@@ -192,7 +188,7 @@ def _rename(
     keys = yield from sql.storable(keys)
     # In one order: another transaction that registers these keys waits, and never in a circle.
     yield from sql.write_many(
-        _ADD_KEY, sorted(keys, key=lambda key: (codec.digest(key[1]), key[0]))
+        "@add_key", sorted(keys, key=lambda key: (codec.digest(key[1]), key[0]))
     )
     yield from sql.write(_SET_HASHES, codec.json_text(hashes))
 
