@@ -15,6 +15,7 @@ import msgspec
 
 from feedmill.identify.volatile import DATES, IGNORED, mask_numbers, recipe_suffix
 from feedmill.model.entry import Entry
+from feedmill.model.field_digests import NO_LIST, NO_VALUE, FieldDigests
 
 CONTENT_V1 = "content-v1"
 ARTICLE_V1 = "article-v1"
@@ -34,9 +35,7 @@ def link_of(entry: Entry) -> str | None:
     return (entry.canonical_link or "").strip() or (entry.link or "").strip() or None
 
 
-def field_digests(
-    entry: Entry, volatile: Mapping[str, int] = _EXACT
-) -> tuple[tuple[str, str], ...]:
+def field_digests(entry: Entry, volatile: Mapping[str, int] = _EXACT) -> FieldDigests:
     """A short digest of every normalised field, so that a revision can say what changed.
 
     The guid is left out: a new guid on the same content is no revision. So are the effective
@@ -66,7 +65,7 @@ def field_digests(
     return tuple([(name, _digest(value)) for name, value in fields.items()])
 
 
-def content_hash(digests: tuple[tuple[str, str], ...]) -> str:
+def content_hash(digests: FieldDigests) -> str:
     """`content-v1`: one hash over everything normalised, for change detection."""
     return _sha256(_json(digests))
 
@@ -173,7 +172,7 @@ def _lasting(name: str, value: object, volatile: Mapping[str, int]) -> object:
 def _digest(value: object) -> str:
     """The first half of a hash; most fields of most entries are empty, and that is known."""
     if not value:
-        return _NOTHING if value is None else _EMPTY
+        return NO_VALUE if value is None else NO_LIST
     return _sha256(value if isinstance(value, str) else _json(value))[:16]
 
 
@@ -191,5 +190,3 @@ def _sha256(text: str) -> str:
 
 
 _encoder = msgspec.json.Encoder()
-_NOTHING = _sha256("null")[:16]
-_EMPTY = _sha256("[]")[:16]

@@ -13,6 +13,7 @@ import msgspec
 
 from feedmill.model.base import Value
 from feedmill.model.entry import Entry
+from feedmill.model.field_digests import FieldDigests, digests_of
 from feedmill.model.parsed import Slice
 
 KeyType = Literal["guid", "alias", "canonical_url", "legacy_guid", "fallback_hash"]
@@ -33,9 +34,6 @@ ArticleFate = Literal[
     "duplicate",  # another source has it: a skipped article and a kept entry (D10)
     "none",  # neither title, link nor summary: there is nothing to hash
 ]
-
-
-_digests: Final = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode
 
 
 class IdentityKey(Value):
@@ -70,7 +68,7 @@ class Identified(Value):
     item_hash: str
     content_hash: str
     content_version: str
-    field_digests: tuple[tuple[str, str], ...]
+    field_digests: FieldDigests
     article_hash: str | None
     article_version: str
     match_confidence: Confidence = "high"
@@ -89,7 +87,7 @@ class KnownEntry(Value):
     item_hash: str | None = None
     content_hash: str | None = None  # None once retention took the content (D13)
     content_version: str | None = None
-    stored_digests: str | None = None  # of each field, as JSON
+    stored_digests: str | None = None  # of each field, as a store keeps them
     article_hash: str | None = None
     slice_digest: str | None = None
     slice_length: int | None = None
@@ -99,13 +97,13 @@ class KnownEntry(Value):
     legacy: bool = False  # found by its dedupe_key: its keys are not registered yet (000 step 4)
 
     @property
-    def field_digests(self) -> tuple[tuple[str, str], ...]:
+    def field_digests(self) -> FieldDigests:
         """The digest of each field; none where none are stored or they cannot be read.
 
         Read when they are asked for: of the thirty rows of a document hardly one is ever compared by field.
         """
         try:
-            return _digests(self.stored_digests or "[]")
+            return digests_of(self.stored_digests or "[]")
         except msgspec.DecodeError:
             return ()
 

@@ -21,6 +21,7 @@ from feedmill.adapters.store.tables.changes import (
 from feedmill.adapters.store.tables.codec import Row
 from feedmill.adapters.store.tables.contents.entry_codec import CONTENT_COLUMNS, POINT_TO_FIRST
 from feedmill.adapters.store.tables.contents.entry_search import ON_CONFLICT
+from feedmill.model.field_digests import digests_text
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
 _INSERT: Final = (
@@ -81,7 +82,7 @@ def write_changes(
 ) -> None:
     """Write everything; the document learns which of its entries another refresh was quicker to add."""
     current = _current(connection, document.feed_no) if document.whole else set()
-    changes = ChangeBatch()
+    changes = ChangeBatch(digests_text=digests_text)
     group_changes(changes, document)
     _add(connection, changes)
     _run_each(connection, _KEEP_REVISION, changes.revised)

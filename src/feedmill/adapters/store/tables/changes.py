@@ -4,7 +4,7 @@ Nothing here touches the database, so that a transaction that has to be repeated
 same documents.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from feedmill.adapters.store.tables.codec import Row, json_text, micros, micros_or_none
 from feedmill.adapters.store.tables.contents.entry_codec import content_row
 from feedmill.model.event import NewEvent
+from feedmill.model.field_digests import FieldDigests
 from feedmill.model.identity import (
     Added,
     Change,
@@ -71,6 +72,7 @@ class ChangeBatch(msgspec.Struct):
     keys: list[tuple[str, str, int | str]] = msgspec.field(default_factory=list)
     articles: list[tuple[Identified, int | str, int]] = msgspec.field(default_factory=list)
     ids: dict[str, int] = msgspec.field(default_factory=dict)
+    digests_text: Callable[[FieldDigests], str] = json_text  # how digests of fields are stored
 
     def added_rows(self) -> list[Row]:
         """Id, feed, time, document, origin and CONTENT_COLUMNS of the new entries, in document order."""
@@ -83,7 +85,7 @@ class ChangeBatch(msgspec.Struct):
                 document.confirmation,
                 change.same_as,
                 int(document.backfill),
-                *content_row(change.seen, document.fetch_id, document.seen_at),
+                *content_row(change.seen, document.fetch_id, document.seen_at, self.digests_text),
             )
             for uid, (document, change) in self.added.items()
         ]
@@ -258,7 +260,7 @@ def _note_rewritten(
     *,
     revisions: int,
 ) -> None:
-    content = content_row(seen, document.fetch_id, document.seen_at)
+    content = content_row(seen, document.fetch_id, document.seen_at, batch.digests_text)
     batch.rewritten.append((entry_id, revisions, *content))
     batch.articles.append((seen, entry_id, document.seen_at))
 

@@ -1,7 +1,7 @@
 """Entries as rows and back: what is stored, what identity knows of them, what they were before."""
 # Tested in tests/contracts/store/
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -12,11 +12,11 @@ from feedmill.adapters.store.tables.codec import (
     Row,
     RowCodec,
     json_or_null,
-    json_text,
     micros_or_none,
 )
 from feedmill.model.addresses import mask_address
 from feedmill.model.event import RawRef, Revision, StoredEntry
+from feedmill.model.field_digests import FieldDigests
 from feedmill.model.identity import Identified, IdentityKey, KnownEntry
 
 KNOWN_COLUMNS: Final = (
@@ -71,7 +71,9 @@ CONTENT_COLUMNS: Final = (
 _refs: Final = msgspec.json.Decoder(tuple[tuple[str, int | None, int | None], ...]).decode
 
 
-def content_row(seen: Identified, fetch_id: str, first_seen: int) -> Row:
+def content_row(
+    seen: Identified, fetch_id: str, first_seen: int, digests_text: Callable[[FieldDigests], str]
+) -> Row:
     """The CONTENT_COLUMNS of an entry; an undated one stands where it was first seen (D11)."""
     entry, piece = seen.entry, seen.entry.slice
     effective = micros_or_none(entry.published_effective)
@@ -96,7 +98,7 @@ def content_row(seen: Identified, fetch_id: str, first_seen: int) -> Row:
         entry.comments_url,
         seen.content_hash,
         seen.content_version,
-        json_text(seen.field_digests),
+        digests_text(seen.field_digests),
         seen.title_hash,
         seen.item_hash,
         seen.article_hash,

@@ -6,13 +6,12 @@ The number of statements does not depend on how many there are.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
-
-import msgspec
+from typing import Final, NamedTuple
 
 from feedmill.adapters.store.statements import Query, rows, write, write_many
 from feedmill.adapters.store.tables.codec import Row, json_text
 from feedmill.adapters.store.tables.contents.entry_search import KEEP_FULL_TERMS
+from feedmill.model.field_digests import digests_of
 from feedmill.model.identity import KnownEntry
 
 _STATE_COLUMNS: Final = (
@@ -153,12 +152,8 @@ def _differences(gone: Row, kept: Row) -> tuple[str, ...]:
     (theirs, by), (ours, other) = gone, kept
     if by != other:
         return ()
-    before, now = _digests(theirs), dict(_digests(ours))
+    before, now = digests_of(theirs), dict(digests_of(ours))
     return tuple(name for name, digest in before if now.get(name) != digest)
-
-
-def _digests(text: str) -> Any:  # noqa: ANN401  # what this store wrote itself
-    return msgspec.json.decode(text)
 
 
 def _pairs(folds: Iterable[tuple[Place, Place]]) -> str:
