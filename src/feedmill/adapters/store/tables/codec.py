@@ -408,11 +408,21 @@ def pace_of(row: Row) -> HostPace:
 _EVENT: Final = RowCodec(Event, "seq id type feed_id entry_uid occurred_at data", table="events")
 
 
+def _short_data(event: NewEvent) -> dict[str, Any]:
+    """What SQLite keeps of an event's data: `true` for what the columns of its row say."""
+    columns = {"entry_uid": event.entry_uid, "feed_id": event.feed_id}
+    said = {name: True for name in columns if event.data.get(name, True) == columns[name]}
+    at = event.data.get("ingested_at")
+    if at == event.occurred_at and at.tzinfo is UTC:  # as it would be written below
+        said["ingested_at"] = True
+    return {**event.data, **said}
+
+
 def event_of(row: Row) -> Event:
     """The event of a row. One that cannot be read keeps its place in the log: its `data` says so."""
     try:
         # A damaged page may hold NULL where the schema allows none: that is no JSON.
-        return _EVENT.value(row if row[-1] is not None else (*row[:-1], ""))
+        return _with_columns(_EVENT.value(row if row[-1] is not None else (*row[:-1], "")))
     except DamagedRowError as problem:
         logger("store").error("an event cannot be read", detail=str(problem))
         seq, event_id, kind, feed_id, entry_uid, at, _ = row
@@ -427,7 +437,19 @@ def event_of(row: Row) -> Event:
         )
 
 
-_new_event_row: Final = RowCodec(NewEvent, "type feed_id entry_uid occurred_at data").writer()
+def _with_columns(event: Event) -> Event:
+    """The event with its data as it was given."""
+    data = event.data
+    if data.get("entry_uid") is True:
+        data["entry_uid"] = event.entry_uid
+    if data.get("feed_id") is True:
+        data["feed_id"] = event.feed_id
+    if data.get("ingested_at") is True:
+        data["ingested_at"] = msgspec.to_builtins(event.occurred_at)
+    return event
+
+
+_new_event_row: Final = RowCodec(NewEvent, "type feed_id entry_uid occurred_at").writer()
 
 # A row of the raw store's index: where a body lies.
 _BLOB: Final = RowCodec(
@@ -443,5 +465,5 @@ def event_id(cause: str, number: int) -> str:
 
 
 def event_row(seq: int, event_id: str, event: NewEvent) -> Row:
-    """A row of the outbox."""
-    return (seq, event_id, *_new_event_row(event))
+    """A row of the outbox in SQLite. PostgreSQL keeps all data: processes of the version before may read its log."""
+    return (seq, event_id, *_new_event_row(event), json_text(_short_data(event)))
