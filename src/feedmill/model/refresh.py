@@ -8,7 +8,7 @@ from feedmill.model.identity import Changes, KnownEntry, Removed
 from feedmill.model.push import PushEvidence
 from feedmill.model.running.job import JobStep, NewJob
 from feedmill.model.schedule import Decision
-from feedmill.model.screening import HeldEntry
+from feedmill.model.screening import HeldEntry, LiveScreenState
 
 
 class Refresh(Value):
@@ -50,3 +50,11 @@ class ExistingEntries(Value):
 
     known: tuple[KnownEntry, ...] = ()
     articles: frozenset[str] = frozenset()
+    screening: LiveScreenState | None = None  # None: it was not asked for
+
+
+class StoredDocument(Value):
+    """What the store has of a document that just came, and of the one before it."""
+
+    blob: BlobRef | None = None  # where the body is kept, if it is
+    rows: tuple[KnownEntry, ...] = ()  # of the feed's last document, without their keys

@@ -145,7 +145,9 @@ def test_standing_screens_are_kept_until_they_are_removed(tell: Tell) -> None:
         await store.add_screen(by_tag)
 
         assert await store.screens() == (by_tag, own)
-        assert (await store.live_screen_state(feed.id)).screens == (by_tag, own)
+        state = await store.live_screen_state(feed.id)
+        assert state.screens == (by_tag, own)
+        assert (await store.load_existing(feed.id, (), ())).screening == state
         assert await store.remove_screen("b")
         assert not await store.remove_screen("b")
         assert await store.screens() == (own,)

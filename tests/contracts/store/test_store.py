@@ -28,6 +28,7 @@ from feedmill.model.feed import Feed, FeedOverrides, HostPace, Lane, MoveCandida
 from feedmill.model.fetch import Hop, Validators
 from feedmill.model.identity import IdentityKey, Removed
 from feedmill.model.page import EntryFilter
+from feedmill.model.refresh import StoredDocument
 from feedmill.model.schedule import Cadence, Hint, Hints, ScheduleState, StoredArrival
 
 MINUTE = timedelta(minutes=1)
@@ -547,6 +548,25 @@ class TestEntries:
             assert fetch is not None
             assert fetch.body_sha256 is not None
             assert await store.blob(fetch.body_sha256) == blob_ref(fetch.body_sha256)
+
+        tell(story)
+
+    def test_a_body_and_the_rows_of_the_document_before_are_found_in_one_look(
+        self, tell: Tell
+    ) -> None:
+        async def story(store: Store) -> None:
+            feed = await a_feed(store)
+            assert await store.stored_document(feed.id, "none") == StoredDocument()
+
+            feed = await poll(store, feed, 1, [an_entry("a"), an_entry("b")], at=NOON)
+
+            rows = await store.current_document(feed.id, with_keys=False)
+            kept = (await store.fetches(feed.id)).items[0].body_sha256 or ""
+            assert len(rows) == 2
+            for digest in (kept, "none"):
+                found = await store.stored_document(feed.id, digest)
+                assert found == StoredDocument(blob=await store.blob(digest), rows=rows)
+            assert await store.blob(kept) is not None
 
         tell(story)
 

@@ -9,6 +9,7 @@ from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.errors import BlobMoved, NotFoundError
 from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord
 from feedmill.model.fetch import RawDocument
+from feedmill.model.refresh import StoredDocument
 
 _MAX_NOTE_BYTES: Final = 65_535  # of one record
 _decoder: Final = msgspec.json.Decoder(FetchNote)
@@ -21,23 +22,37 @@ _BESIDE: Final = frozenset({BACKFILL, PUSHED, FULL_TEXT})
 
 
 async def keep_document(
-    body: bytes, fetch: FetchRecord, feed: Feed, index: RawIndex, blobs: Blobs
+    body: bytes,
+    fetch: FetchRecord,
+    feed: Feed,
+    index: RawIndex,
+    blobs: Blobs,
+    stored: StoredDocument | None = None,
 ) -> BlobRef:
-    """Keep the body of a fetch with a note of it, so that `feedmill restore` knows whose it is."""
-    note = FetchNote(feed_key=feed.feed_key, tags=feed.tags, fetch=fetch)
-    return await keep_raw(body, fetch.body_sha256 or "", index, blobs, note)
+    """Keep the body of a fetch with a note of it, so that `feedmill restore` knows whose it is.
 
-
-async def keep_raw(
-    body: bytes, sha256: str, index: RawIndex, blobs: Blobs, note: FetchNote | None = None
-) -> BlobRef:
-    """Keep a body, durably when this returns; one that is kept already is not written again.
-
-    The note is kept beside it: when another feed brought the body first, as a record of its own, once.
+    `stored` is what the index says about the body, for a caller that asked it.
     """
-    known = await index.blob(sha256)
-    if note is None:
-        return known or await blobs.put(body, sha256=sha256)
+    digest = fetch.body_sha256 or ""
+    known = stored.blob if stored is not None else await index.blob(digest)
+    note = FetchNote(feed_key=feed.feed_key, tags=feed.tags, fetch=fetch)
+    return await _keep_noted(body, digest, known, index, blobs, note)
+
+
+async def keep_raw(body: bytes, sha256: str, index: RawIndex, blobs: Blobs) -> BlobRef:
+    """Keep a body, durably when this returns; one that is kept already is not written again."""
+    return await index.blob(sha256) or await blobs.put(body, sha256=sha256)
+
+
+async def _keep_noted(
+    body: bytes,
+    sha256: str,
+    known: BlobRef | None,
+    index: RawIndex,
+    blobs: Blobs,
+    note: FetchNote,
+) -> BlobRef:
+    """The body with the note beside it: when another feed brought it first, as a record of its own, once."""
     beside = f" {note.fetch.outcome}" if note.fetch.outcome in _BESIDE else ""
     noted = blobs.is_noted(f"{note.fetch.feed_id}{beside}", sha256)
     if known is None:

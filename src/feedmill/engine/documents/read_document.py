@@ -48,7 +48,7 @@ from feedmill.model.identity import (
 )
 from feedmill.model.parsed import ParsedFeed, Tombstone, Unreadable
 from feedmill.model.refresh import ExistingEntries
-from feedmill.model.screening import Screening
+from feedmill.model.screening import LiveScreenState, Screening
 from feedmill.normalise.feed import normalise
 from feedmill.observe.traces import span
 from feedmill.parse.document import parse_document
@@ -107,6 +107,7 @@ class ComparedDocument(Value):
     seen: int
     held: tuple[HeldChange, ...] = ()  # new entries that a live screen keeps back
     newly_held: int = 0  # of them, how many are new to it
+    screening: LiveScreenState | None = None  # as it was when its entries were looked up
     waiting: int = 0  # entries that the feed's quotas leave for a later poll (quota.py)
 
 
@@ -248,6 +249,7 @@ def compare(
         facts=_facts(document, changes, feed, config),
         new_dates=dates_of(one for one in changes.changes if isinstance(one, Added)),
         seen=len(document.seen) + len(document.touched),
+        screening=recalled.screening,
     )
 
 

@@ -35,7 +35,7 @@ async def apply_live_screen(
     """The document without the new entries that are held; those are listed apart."""
     if not read.changes.summary.added:
         return read
-    state = await services.store.live_screen_state(feed.id)
+    state = read.screening or await services.store.live_screen_state(feed.id)
     screen = screen_for(state.screens, feed)
     if screen is None and not state.held:
         return read

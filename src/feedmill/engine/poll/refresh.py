@@ -3,7 +3,7 @@
     plan      what to ask the server
     fetch     politeness, guard and limits are inside
     judge     what the answer means
-    keep      the raw body, before anything parses it
+    keep      the raw body, before anything parses it; what the store has of it and of the last document is one look
     read      parse, normalise, identify, compare with what is known
     hold      new entries that a live screen holds for review (live_screening.py)
     limit     what one feed may bring at once and in a day (documents/quota.py)
@@ -59,13 +59,14 @@ from feedmill.engine.poll.push_evidence import (
 )
 from feedmill.engine.run.memory_budget import MemoryShare
 from feedmill.engine.run.services import Services
+from feedmill.errors import DAMAGE, StoreError
 from feedmill.extract.opt_in import full_text_jobs
 from feedmill.fetch.plan import EXHAUSTED, validators_to_send
 from feedmill.media.select import media_jobs
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
-from feedmill.model.refresh import Refresh
+from feedmill.model.refresh import Refresh, StoredDocument
 from feedmill.model.running.job import NewJob
 from feedmill.model.schedule import Decision, Outcome
 from feedmill.observe.traces import Facts, current_trace, span
@@ -149,8 +150,9 @@ async def read_answer(
         scheduled_at=scheduled_at,
         body_sha256=digest,
     )
-    blob = await _keep(body, fetch, feed, services)
-    reading = await _read(answer, fetch.body_sha256, feed, services)
+    stored = await _look_up(answer, fetch.body_sha256, feed, services)
+    blob = await _keep(body, fetch, feed, stored, services)
+    reading = await _read(answer, fetch.body_sha256, feed, stored, services)
     quota = None
     if isinstance(reading, ComparedDocument):
         compared = reading
@@ -179,15 +181,41 @@ async def read_answer(
     return await off_loop(conclude, is_large=is_large)
 
 
-async def _keep(body: bytes, fetch: FetchRecord, feed: Feed, services: Services) -> BlobRef | None:
+async def _look_up(
+    answer: Answer, digest: str | None, feed: Feed, services: Services
+) -> StoredDocument | None:
+    """What the store has of a new document, in one look; None: it is asked for where it is needed."""
+    if digest is None or digest == feed.body_sha256 or not isinstance(answer.verdict, Fresh):
+        return None
+    try:
+        return await services.store.stored_document(feed.id, digest)
+    except StoreError as problem:
+        if problem.reason not in DAMAGE:
+            raise
+        return None  # rows that cannot be read do not keep the body from being kept
+
+
+async def _keep(
+    body: bytes,
+    fetch: FetchRecord,
+    feed: Feed,
+    stored: StoredDocument | None,
+    services: Services,
+) -> BlobRef | None:
     """Raw before parse, always: durable when this returns. The body before is there already."""
     if fetch.body_sha256 is None or fetch.body_sha256 == feed.body_sha256:
         return None
     with span("keep"):
-        return await keep_document(body, fetch, feed, services.store, services.blobs)
+        return await keep_document(body, fetch, feed, services.store, services.blobs, stored)
 
 
-async def _read(answer: Answer, digest: str | None, feed: Feed, services: Services) -> Reading:
+async def _read(
+    answer: Answer,
+    digest: str | None,
+    feed: Feed,
+    stored: StoredDocument | None,
+    services: Services,
+) -> Reading:
     verdict, config = answer.verdict, services.config
     if isinstance(verdict, Failed) and verdict.reason == "not-a-feed":
         return await classify_non_feed(verdict.document, config)
@@ -195,7 +223,10 @@ async def _read(answer: Answer, digest: str | None, feed: Feed, services: Servic
         return None
     if digest == feed.body_sha256 and feed.reader_version == reader_version(config):
         return SameBody()
-    read = await read_and_compare(verdict.document, feed, services.store, config, now=answer.at)
+    rows = None if stored is None else stored.rows
+    read = await read_and_compare(
+        verdict.document, feed, services.store, config, now=answer.at, rows=rows
+    )
     if isinstance(read, ComparedDocument) and read.parsed.truncated and not read.seen:
         # Nothing of the document could be read: that is a failure, whatever its status (002 §7).
         return NotAFeed(reason="truncated", detail="the document was cut before its first entry")

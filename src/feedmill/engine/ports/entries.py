@@ -17,7 +17,7 @@ from feedmill.model.event import NewEvent, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FetchRecord
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.page import EntryFilter, LinePage, Page
-from feedmill.model.refresh import Committed, ExistingEntries, Refresh
+from feedmill.model.refresh import Committed, ExistingEntries, Refresh, StoredDocument
 from feedmill.model.running.export import ExportBatch, ExportFilter, ExportName, ExportRow
 from feedmill.model.running.job import JobStep
 from feedmill.model.schedule import Decision, StoredArrival
@@ -92,9 +92,12 @@ class CommitStore(Protocol):
     async def current_document(
         self, feed_id: str, *, with_keys: bool = True
     ) -> tuple[KnownEntry, ...]: ...
+    async def stored_document(
+        self, feed_id: str, body_sha256: str
+    ) -> StoredDocument: ...  # `blob` and `current_document` in one look
     async def load_existing(
         self, feed_id: str, keys: Sequence[IdentityKey], article_hashes: Sequence[str]
-    ) -> ExistingEntries: ...  # known and articles in one look
+    ) -> ExistingEntries: ...  # `known`, `articles` and `live_screen_state` in one look
     async def unremoved_entries(
         self, feed_id: str
     ) -> tuple[KnownEntry, ...]: ...  # all that is not removed

@@ -21,7 +21,7 @@ from feedmill.config import FetchConfig, ScheduleConfig
 from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.poll.scheduler import run_forever, run_once
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.errors import StoreError
+from feedmill.errors import DAMAGED_ROW, StoreError
 from feedmill.model.feed import Feed
 from feedmill.publish.to_json import feed_wire
 from feedmill_demo.server.script import Answer, ContentCoding, Request, document, hang_up, redirect
@@ -739,6 +739,31 @@ class _DyingStore(_Beside):
     async def commit(self, _: object) -> object:
         message = "the process died"
         raise StoreError(message, reason="closed")
+
+
+class _DamagedStore(_Beside):
+    """A store whose rows of entries cannot be read."""
+
+    async def current_document(self, *_: object, **__: object) -> object:
+        message = "a row cannot be read"
+        raise StoreError(message, reason=DAMAGED_ROW)
+
+    stored_document = current_document
+
+
+def test_a_body_is_kept_although_the_rows_of_the_document_before_cannot_be_read(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", paper(1))
+        damaged: Any = _DamagedStore(stage.services.store)
+
+        await run_once(stage.services._replace(store=damaged), stage.watch())
+
+        assert await stage.entries(feed) == []
+        segment = await stage.services.blobs.seal()
+        assert segment is not None
+        assert len(await stage.services.blobs.contents(segment)) == 1
+
+    play(story)
 
 
 def test_validators_never_run_ahead_of_the_entries_they_vouch_for(play: Play) -> None:

@@ -12,7 +12,7 @@ import asyncpg
 
 from feedmill.adapters.store.postgres.parameters import postgres_text, unnest_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
-from feedmill.adapters.store.tables.codec import digest
+from feedmill.adapters.store.tables.codec import blob_of, digest
 from feedmill.adapters.store.tables.contents.entry_codec import (
     KNOWN_COLUMNS,
     TOMBSTONE_COLUMNS,
@@ -21,8 +21,13 @@ from feedmill.adapters.store.tables.contents.entry_codec import (
     known_of,
     legacy_known,
 )
+from feedmill.adapters.store.tables.contents.held_entries import (
+    LIVE_SCREEN_STATE,
+    live_screen_state_of,
+)
+from feedmill.adapters.store.tables.running.blobs import BLOB
 from feedmill.model.identity import IdentityKey, KnownEntry
-from feedmill.model.refresh import ExistingEntries
+from feedmill.model.refresh import ExistingEntries, StoredDocument
 
 _FEED: Final = "JOIN feeds f ON f.feed_no = e.feed_no"
 # Always in the same order, so that the same row is the same value for every caller.
@@ -100,6 +105,17 @@ async def current_document(
     return tuple([known_of(tuple(row), ()) for row in await connection.fetch(_DOCUMENT, feed_id)])
 
 
+async def stored_document(
+    connection: PgConnection, feed_id: str, body_sha256: str
+) -> StoredDocument:
+    """Where the body is kept, and the rows of the feed's last document."""
+    row = await connection.fetchrow(BLOB, body_sha256)
+    return StoredDocument(
+        blob=None if row is None else blob_of(tuple(row)),
+        rows=await current_document(connection, feed_id, with_keys=False),
+    )
+
+
 async def unremoved_entries(connection: PgConnection, feed_id: str) -> tuple[KnownEntry, ...]:
     """Every row of the feed that was not removed, wherever it stands."""
     return _all_known(await connection.fetch(_LIVING, feed_id))
@@ -124,10 +140,12 @@ async def load_existing(
     keys: Sequence[IdentityKey],
     article_hashes: Sequence[str],
 ) -> ExistingEntries:
-    """The rows of the keys and the known articles."""
+    """The rows of the keys, the known articles and the live screens."""
+    found = await connection.fetch(LIVE_SCREEN_STATE, feed_id)
     return ExistingEntries(
         known=await known(connection, feed_id, keys, ()),
         articles=await articles(connection, article_hashes) if article_hashes else frozenset(),
+        screening=live_screen_state_of([tuple(row) for row in found]),
     )
 
 

@@ -65,6 +65,7 @@ class PostgresStore(SqlStore):
     delete_blobs = write(forget_unneeded_blobs)
     known = reading(identities.known)
     current_document = reading(identities.current_document)
+    stored_document = reading(identities.stored_document)
     load_existing = reading(identities.load_existing)
     unremoved_entries = reading(identities.unremoved_entries)
     slice_digests = reading(identities.slice_digests)

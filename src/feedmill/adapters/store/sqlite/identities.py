@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from feedmill.adapters.store.sqlite.connection import PARAMETERS
 from feedmill.adapters.store.sqlite.key_hash import key_hash
+from feedmill.adapters.store.sqlite.run_query import translate
+from feedmill.adapters.store.tables.codec import blob_of
 from feedmill.adapters.store.tables.contents.entry_codec import (
     KNOWN_COLUMNS,
     TOMBSTONE_COLUMNS,
@@ -15,8 +17,13 @@ from feedmill.adapters.store.tables.contents.entry_codec import (
     known_of,
     legacy_known,
 )
+from feedmill.adapters.store.tables.contents.held_entries import (
+    LIVE_SCREEN_STATE,
+    live_screen_state_of,
+)
+from feedmill.adapters.store.tables.running.blobs import BLOB
 from feedmill.model.identity import IdentityKey, KnownEntry
-from feedmill.model.refresh import ExistingEntries
+from feedmill.model.refresh import ExistingEntries, StoredDocument
 
 _IN_DOCUMENT: Final = (
     " FROM entries e JOIN feeds f ON f.feed_no = e.feed_no WHERE f.id = ? AND e.in_document = 1"
@@ -24,6 +31,8 @@ _IN_DOCUMENT: Final = (
 _LIVING: Final = (
     " FROM entries e JOIN feeds f ON f.feed_no = e.feed_no WHERE f.id = ? AND e.removed_at IS NULL"
 )
+_BLOB: Final = translate(BLOB)
+_LIVE_SCREEN_STATE: Final = translate(LIVE_SCREEN_STATE)
 _KEYS_AT_ONCE: Final = PARAMETERS // 3  # each takes three parameters
 
 
@@ -53,6 +62,17 @@ def current_document(
 ) -> tuple[KnownEntry, ...]:
     """The rows of the feed's last document."""
     return _rows_of_feed(connection, feed_id, _IN_DOCUMENT, with_keys=with_keys)
+
+
+def stored_document(
+    connection: sqlite3.Connection, feed_id: str, body_sha256: str
+) -> StoredDocument:
+    """Where the body is kept, and the rows of the feed's last document, in one look."""
+    row = connection.execute(_BLOB, (body_sha256,)).fetchone()
+    return StoredDocument(
+        blob=None if row is None else blob_of(row),
+        rows=current_document(connection, feed_id, with_keys=False),
+    )
 
 
 def unremoved_entries(connection: sqlite3.Connection, feed_id: str) -> tuple[KnownEntry, ...]:
@@ -86,10 +106,12 @@ def load_existing(
     keys: Sequence[IdentityKey],
     article_hashes: Sequence[str],
 ) -> ExistingEntries:
-    """The rows of the keys and the known articles, in one look."""
+    """The rows of the keys, the known articles and the live screens, in one look."""
+    found = connection.execute(_LIVE_SCREEN_STATE, (feed_id,)).fetchall()
     return ExistingEntries(
         known=known(connection, feed_id, keys, ()),
         articles=articles(connection, article_hashes),
+        screening=live_screen_state_of(found),
     )
 
 

@@ -78,6 +78,7 @@ class SqliteStore(SqlStore):
     _inconsistencies = look(sqlite_problems)
     known = on_reader(identities.known)
     current_document = on_reader(identities.current_document)
+    stored_document = on_reader(identities.stored_document)
     load_existing = on_reader(identities.load_existing)
     unremoved_entries = on_reader(identities.unremoved_entries)
     slice_digests = on_reader(identities.slice_digests)

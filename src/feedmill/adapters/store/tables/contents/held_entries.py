@@ -6,7 +6,7 @@ from typing import Final
 
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
-from feedmill.adapters.store.tables.codec import RowCodec, blob_row, json_column
+from feedmill.adapters.store.tables.codec import Row, RowCodec, blob_row, json_column
 from feedmill.adapters.store.tables.paging import page_of
 from feedmill.adapters.store.tables.running.blobs import INSERT as INSERT_BLOB
 from feedmill.model.candidate import CollectedDocument
@@ -45,7 +45,7 @@ SELECT h.held_no, f.id, {", ".join(f"h.{name}" for name in _OF_ENTRY)}
  WHERE h.dropped = 0 AND h.held_no > $1 AND (CAST($2 AS text) IS NULL OR f.id = $2)
  ORDER BY h.held_no LIMIT $3"""
 # One statement, so that screens and held entries are of one snapshot.
-_STANDING: Final = f"""
+LIVE_SCREEN_STATE: Final = f"""
 SELECT {_SCREEN.names()}, NULL AS entry_uid, NULL AS content_hash FROM standing_screens
  UNION ALL
 SELECT NULL, 0, NULL, NULL, NULL, NULL, NULL, entry_uid, content_hash FROM held_entries
@@ -105,7 +105,11 @@ def held(
 
 def live_screen_state(feed_id: str) -> Query[LiveScreenState]:
     """Every screen, and what was ever held of a feed and not stored since."""
-    found = yield from sql.rows(_STANDING, feed_id)
+    return live_screen_state_of((yield from sql.rows(LIVE_SCREEN_STATE, feed_id)))
+
+
+def live_screen_state_of(found: Sequence[Row]) -> LiveScreenState:
+    """The state out of the rows of `LIVE_SCREEN_STATE`."""
     screened = [_SCREEN.value(one[:7]) for one in found if one[7] is None]
     return LiveScreenState(
         screens=tuple(sorted(screened, key=lambda screen: (screen.created_at, screen.id))),

@@ -15,6 +15,7 @@ from feedmill.model.running.storage import StoreIdentity
 _LOOK_SEC: Final = 600.0  # every fetch is looked at, and nothing waits for it
 _COLUMNS: Final = 'sha256, segment, "offset", length, coding, raw_length, prefix_sha256'
 
+BLOB: Final = f"SELECT {_COLUMNS} FROM blobs WHERE sha256 = $1"
 # A row that exists stays as it is; on PostgreSQL it is locked, so that retention does not delete the body
 # before the feed points at it.
 INSERT: Final = (
@@ -91,7 +92,7 @@ SELECT c.sha, c.previous FROM chained c CROSS JOIN blobs b
 
 def blob(sha256: str) -> Query[BlobRef | None]:
     """Where a body lies."""
-    return sql.one_of(blob_of, f"SELECT {_COLUMNS} FROM blobs WHERE sha256 = $1", sha256)
+    return sql.one_of(blob_of, BLOB, sha256)
 
 
 def blobs(*, segment: str | None = None) -> Query[tuple[BlobRef, ...]]:
