@@ -20,6 +20,7 @@ from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
     NEVER,
     PACE_COLUMNS,
+    Row,
     instant,
     json_text,
     micros,
@@ -73,9 +74,25 @@ _CLAIMABLE: Final = (
     "claim_at = max(?3, (SELECT coalesce(min(s.next_run_at), ?2) FROM feed_sched s"
     " WHERE s.lane_id = ?1 AND s.paused = 0))"
 )
+# A pause that another request was given meanwhile (`limit_host`) stands when it is the longer.
+_PAUSE_COLUMNS: Final = ("next_ok_at", "blocked_reason")
 _PACE_SET: Final = ", ".join(
-    f"{name} = ?{at}" for at, name in enumerate(PACE_COLUMNS.split(", "), start=4)
+    f"{name} = iif(next_ok_at > ?3, {name}, ?{at})" if name in _PAUSE_COLUMNS else f"{name} = ?{at}"
+    for at, name in enumerate(PACE_COLUMNS.split(", "), start=5)
 )
+_RELEASE: Final = (
+    f"UPDATE lanes SET owner = NULL, {_PACE_SET},"
+    f" {_CLAIMABLE.replace('?3', 'coalesce(next_ok_at, 0), ?3')} WHERE lane_id = ?1 AND epoch = ?4"
+)
+_DEFER: Final = (
+    "UPDATE feed_sched SET next_run_at = ?1"
+    " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?2)"
+    " AND EXISTS (SELECT 1 FROM lanes WHERE lane_id = ?3 AND epoch = ?4)"
+)
+_LEASE: Final = (
+    "UPDATE lanes SET claim_at = ?, epoch = ?, owner = ?, next_ok_at = ? WHERE lane_id = ?"
+)
+_PROVISIONAL_RUN: Final = "UPDATE feed_sched SET next_run_at = ? WHERE feed_no = ?"
 
 
 def lane_of(connection: sqlite3.Connection, url: str, gap_ms: int) -> int:
@@ -116,41 +133,31 @@ def claim(
         rows = connection.execute(lanes, asked).fetchall()
         if not rows:
             break
+        leases: list[Row] = []
+        runs: list[Row] = []
         for lane_id, key, epoch, *pace in rows:
             lane = Lane(id=lane_id, key=key, epoch=epoch + 1, pace=pace_of(tuple(pace)))
             wanted = {**asked, "lane": lane.id}
             due = [] if rests(lane, terms.now) else _due(connection, feeds, wanted, damaged)
             if due:
-                claims.append(_lease(connection, lane, terms.owner, terms.until, due))
+                claims.append(_leased(lane, terms.until, due, runs))
+                leases.append(_lease_row(lane, terms))
             else:
                 _pass_over(connection, lane, terms)
+        connection.executemany(_LEASE, leases)
+        connection.executemany(_PROVISIONAL_RUN, runs)
     return tuple(claims)
 
 
 def release(connection: sqlite3.Connection, given: ReleasedLane) -> None:
-    """Give the lane back with the pace learnt; nothing happens when it was lost.
-
-    A pause that another request was given meanwhile (`limit_host`) stands when it is the longer.
-    """
+    """Give the lane back with the pace learnt; nothing happens when it was lost."""
     lane, pace, deferred = given
-    held = connection.execute(
-        "SELECT next_ok_at, blocked_reason FROM lanes WHERE lane_id = ? AND epoch = ?",
-        (lane.id, lane.epoch),
-    ).fetchone()
-    if held is None:
-        return
-    if held[0] is not None and (pace.next_ok_at is None or instant(held[0]) > pace.next_ok_at):
-        pace = replace(pace, next_ok_at=instant(held[0]), blocked_reason=held[1])
     if deferred:
         connection.executemany(
-            "UPDATE feed_sched SET next_run_at = ?"
-            " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = ?)",
-            [(micros(due_at), feed_id) for feed_id, due_at in deferred],
+            _DEFER,
+            [(micros(due_at), feed_id, lane.id, lane.epoch) for feed_id, due_at in deferred],
         )
-    connection.execute(
-        f"UPDATE lanes SET owner = NULL, {_PACE_SET}, {_CLAIMABLE} WHERE lane_id = ?1",
-        (lane.id, NEVER, _ok_at(pace), *pace_row(pace)),
-    )
+    connection.execute(_RELEASE, (lane.id, NEVER, _ok_at(pace), lane.epoch, *pace_row(pace)))
 
 
 def host_pace(connection: sqlite3.Connection, url: str) -> HostPace | None:
@@ -237,30 +244,24 @@ def _id_of(connection: sqlite3.Connection, feed_no: int) -> str:
     return str(feed_id)
 
 
-def _lease(
-    connection: sqlite3.Connection,
-    lane: Lane,
-    owner: str,
-    until: datetime,
-    due: Sequence[_Due],
-) -> Claim:
-    connection.execute(
-        "UPDATE lanes SET claim_at = ?, epoch = ?, owner = ?, next_ok_at = ? WHERE lane_id = ?",
-        (micros(until), lane.epoch, owner, micros_or_none(lane.pace.next_ok_at), lane.id),
-    )
+def _lease_row(lane: Lane, terms: ClaimTerms) -> Row:
+    pause = micros_or_none(lane.pace.next_ok_at)
+    return (micros(terms.until), lane.epoch, terms.owner, pause, lane.id)
+
+
+def _leased(lane: Lane, until: datetime, due: Sequence[_Due], runs: list[Row]) -> Claim:
+    """The claim of a lane; the next runs of its feeds are added to `runs`."""
     feeds: list[Feed] = []
     scheduled_at: list[datetime] = []
-    provisional: list[tuple[int, int]] = []
     damaged: list[DamagedFeed] = []
     for feed_no, interval_sec, feed in due:
         next_run_at = provisional_run(until, interval_sec)
-        provisional.append((micros(next_run_at), feed_no))
+        runs.append((micros(next_run_at), feed_no))
         if isinstance(feed, DamagedFeed):
             damaged.append(feed)
             continue
         scheduled_at.append(feed.next_poll_at)
         feeds.append(replace(feed, next_poll_at=next_run_at))
-    connection.executemany("UPDATE feed_sched SET next_run_at = ? WHERE feed_no = ?", provisional)
     return Claim(
         lane=lane,
         until=until,
