@@ -17,11 +17,11 @@ from feedmill.adapters.blobs.errors import blob_error
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.open import open_store
 from feedmill.adapters.store.secret_keys import use_keys_of_environment
-from feedmill.app.secrets import check_secret_key
 from feedmill.app.services import (
     DATABASE_NAME,
     MEDIA_FOLDER,
     RAW_FOLDER,
+    check_secret_key,
     open_blobs,
     open_bucket_blobs,
 )

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, assert_never
@@ -21,7 +22,7 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.sinks import ndjson
 from feedmill.adapters.sinks.raw_copies import RawCopySink
 from feedmill.adapters.store import open as opening
-from feedmill.adapters.store.secret_keys import use_keys_of_environment
+from feedmill.adapters.store.secret_keys import SecretKeys, use_keys_of_environment
 from feedmill.adapters.systemd import SystemdNotifier
 from feedmill.config import Config
 from feedmill.engine.deliver.rewound_log import tell_if_rewound
@@ -41,15 +42,14 @@ from feedmill.model.event import Event
 from feedmill.model.running.webhook import TopicContent
 from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
 from feedmill.observe import log
+from feedmill.observe.traces import Trace, Traces
 from feedmill.publish.ndjson import cloudevent_line, event_line
 
 if TYPE_CHECKING:
     from feedmill.adapters.blobs.bucket.store import BucketBlobs
     from feedmill.adapters.http.fetcher import CurlFetcher
-from feedmill.app.deferred import Deferred
-from feedmill.app.platform_rules import load_rules
-from feedmill.app.secrets import check_secret_key
-from feedmill.app.traces import open_traces
+    from feedmill.adapters.otlp import OtlpExporter
+from feedmill.app.settings import load_rules, owner_name
 
 Schema = opening.Schema
 DATABASE_NAME: Final = "feedmill.db"
@@ -97,13 +97,39 @@ async def open_services(
             config=config,
             screen=_screen_function(config, stack),
             render_topic=_render_topic,
-            traces=open_traces(config, stack),
+            traces=_traces(config, stack),
             extractor=extractor,
             media=open_media(config, home, keep_here=memory),
             downloader=fetcher,
             memory=MemoryBudget(config.run.memory_mb * 1024 * 1024),
             rules=load_rules(config.discovery),
         )
+
+
+class Deferred:
+    """An adapter that is imported and made when one of its methods is first asked for.
+
+    A command that only reads the store starts without libcurl, the parsers and the screeners; what it does not use, it
+    does not wait for. `close` does nothing when nothing was made.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: Any = None
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # of any port
+        if self._made is None:
+            self._made = self._make()
+        found = getattr(self._made, name)
+        if callable(found):
+            setattr(self, name, found)  # asked for once
+        return found
+
+    async def close(self) -> None:
+        if self._made is not None:
+            closing = self._made.close()
+            if closing is not None:
+                await closing
 
 
 def _fetcher(config: Config, clock: Clock) -> "CurlFetcher":
@@ -116,6 +142,28 @@ def _extractor(config: Config) -> Extractor:
     from feedmill.adapters.extractor.pool import ExtractorPool  # noqa: PLC0415  # see Deferred
 
     return ExtractorPool(config.fulltext)
+
+
+def _traces(config: Config, stack: AsyncExitStack) -> Traces | None:
+    """Traces that go to the configured collector until the stack closes; None: they are off."""
+    if config.observe.otlp_endpoint is None:
+        return None
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
+        extra, part = "otel", "sending traces to [observe] otlp_endpoint"
+        raise MissingExtraError(extra, part)
+    exporter: Any = Deferred(partial(_exporter, config))
+    stack.push_async_callback(exporter.close)
+
+    def export(trace: Trace) -> None:
+        exporter.export(trace)  # loaded now: most commands poll nothing
+
+    return Traces(export, ratio=config.observe.trace_ratio)
+
+
+def _exporter(config: Config) -> "OtlpExporter":
+    from feedmill.adapters.otlp import OtlpExporter  # noqa: PLC0415  # an extra; see Deferred
+
+    return OtlpExporter(config.observe, instance=owner_name())
 
 
 def _screen_function(config: Config, stack: AsyncExitStack) -> ScreenFunction:
@@ -137,6 +185,16 @@ async def _render_topic(url: str, services: Services) -> TopicContent | None:
     from feedmill.engine.service.metafeeds import render_topic  # noqa: PLC0415  # see Deferred
 
     return await render_topic(url, services)
+
+
+async def check_secret_key(store: Store, keys: SecretKeys) -> None:
+    """SecretKeyError when the store needs a key that was not given; a first key is noted."""
+    needed = await store.secret_key()
+    if needed is not None:
+        keys.check(needed)
+    elif keys.current is not None:
+        await store.store_id()  # the row that notes it
+        await store.save_secret_key(keys.current)
 
 
 async def _tell_if_rewound(store: Store, home: Path, now: datetime) -> None:

@@ -1,18 +1,22 @@
-"""Settings and logging of a process, read from the environment."""
+"""Settings and logging of a process, read from the environment and the files that it names."""
 # Tested in tests/integration/interfaces/cli/
 
 import os
 import socket
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import json
 
 from feedmill.adapters import settings
 from feedmill.adapters.clock import SystemClock
-from feedmill.config import Config
+from feedmill.config import Config, DiscoveryConfig
+from feedmill.errors import ConfigError
 from feedmill.observe import log
+
+if TYPE_CHECKING:
+    from feedmill.canonicalise.discovery.platforms import PlatformRules
 
 _LEVELS: Final = {-1: "error", 0: "warning", 1: "info", 2: "debug"}
 
@@ -43,6 +47,25 @@ def config_reference() -> list[dict[str, str]]:
         for part in settings.section_names()
         for field in settings.fields_of(part)
     ]
+
+
+def load_rules(config: DiscoveryConfig) -> "PlatformRules | None":
+    """The platform rules of the file that the settings name, before the shipped ones; None when they name none."""
+    path = config.rules_file
+    if path is None:
+        return None
+    from feedmill.canonicalise.discovery.platforms import (  # noqa: PLC0415  # not for every command
+        read_rules,
+        shipped_rules,
+    )
+
+    try:
+        return shipped_rules().after(read_rules(Path(path).read_text("utf-8")))
+    except OSError as problem:
+        raise ConfigError([f"{path}: cannot be read ({problem.strerror})"]) from problem
+    except ValueError as problem:
+        lines = str(problem).splitlines()
+        raise ConfigError([f"{path}: {line}" for line in lines]) from problem
 
 
 def owner_name() -> str:

@@ -1,4 +1,4 @@
-"""Migrations, and transfer and comparison of a SQLite and a PostgreSQL store."""
+"""Migrations, the encryption of secrets, and transfer and comparison of a SQLite and a PostgreSQL store."""
 # Tested in tests/integration/interfaces/cli/
 
 from collections.abc import AsyncIterator
@@ -11,7 +11,10 @@ from msgspec.structs import replace
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store import open as opening
+from feedmill.adapters.store import secret_keys
 from feedmill.config import Config
+from feedmill.engine.ports.store import Store
+from feedmill.errors import ConflictError
 from feedmill.model.running.storage import Transfer
 
 if TYPE_CHECKING:
@@ -33,6 +36,23 @@ async def migrate_store(config: Config) -> tuple[str, ...]:
 async def missing_migrations(config: Config) -> tuple[str, ...]:
     """The names of missing migrations; nothing is changed."""
     return await opening.missing_migrations(config, Path(config.store.home) / DATABASE_NAME)
+
+
+def new_secret_key() -> str:
+    """A new random key for the secrets of a store."""
+    return secret_keys.new_key()
+
+
+async def rewrite_secrets(store: Store, *, encrypt: bool) -> int:
+    """Encrypt all secrets with the current key, or decrypt them; how many rows were written."""
+    key = secret_keys.use_keys_of_environment().current if encrypt else None
+    if encrypt and key is None:
+        message = "no key is given to encrypt secrets with"
+        hint = "feedmill secrets key prints one; give it as FEEDMILL_SECRET_KEY, or a file with it as FEEDMILL_SECRET_KEY_FILE"
+        raise ConflictError(message, reason="no-secret-key", hint=hint)
+    written = await (store.encrypt_secrets() if encrypt else store.decrypt_secrets())
+    await store.save_secret_key(key)
+    return written
 
 
 async def transfer_store(

@@ -191,7 +191,7 @@ def test_collector_that_is_away_costs_no_poll(
 def test_missing_extra_is_reported_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("feedmill.app.traces.find_spec", lambda _: None)
+    monkeypatch.setattr("feedmill.app.services.find_spec", lambda _: None)
 
     async def story(_: Stage) -> None:
         raise AssertionError

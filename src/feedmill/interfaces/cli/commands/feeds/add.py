@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from feedmill.app.platform_rules import load_rules
+from feedmill.app.settings import load_rules
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import Subscribed, validate_address

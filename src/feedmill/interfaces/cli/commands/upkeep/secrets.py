@@ -3,7 +3,7 @@
 
 import click
 
-from feedmill.app.secrets import count_secrets, new_key, rewrite_secrets
+from feedmill.app.store_moves import new_secret_key, rewrite_secrets
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.output import format_count, show_table
@@ -26,14 +26,14 @@ def secrets() -> None:
 @command("key", of=secrets)
 def key_command() -> None:
     """Print a new random key."""
-    key = new_key()
+    key = new_secret_key()
     print_answer(Answer({"key": key}, key))
 
 
 @command("status", of=secrets)
 async def status_command(services: Services) -> Answer:
     """Count secrets by the key that encrypts them. Plain ones are counted, too."""
-    found = await count_secrets(services)
+    found = await services.store.count_secrets()
     rows = [(name, f"{count:,}") for name, count in found.items()]
     return Answer({"secrets": found}, lambda: show_table(("key", "secrets"), rows))
 
@@ -59,6 +59,6 @@ async def decrypt_command(services: Services) -> Answer:
 
 
 async def _rewrite(services: Services, *, encrypt: bool) -> Answer:
-    written = await rewrite_secrets(services, encrypt=encrypt)
+    written = await rewrite_secrets(services.store, encrypt=encrypt)
     done = "encrypted" if encrypt else "decrypted"
     return Answer({"rows": written}, f"{done} the secrets of {format_count(written, 'row')}")

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from feedmill.app.deferred import Deferred
+from feedmill.app.services import Deferred
 
 
 class Adapter:
