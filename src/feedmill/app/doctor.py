@@ -3,7 +3,7 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.util import find_spec
@@ -15,6 +15,7 @@ from msgspec import to_builtins
 from feedmill.adapters import doctor
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.adapters.clock import SystemClock
+from feedmill.adapters.doctor import Check
 from feedmill.adapters.store.open import open_store
 from feedmill.adapters.store.secret_keys import use_keys_of_environment
 from feedmill.app.services import (
@@ -47,49 +48,60 @@ _PROBLEMS_SHOWN: Final = 5
 
 async def run_doctor(config: Config) -> list[dict[str, Any]]:
     """The checks of `feedmill doctor`; an invalid configuration has been rejected before."""
-    checks = await doctor.run_checks(Path(config.store.home), now=SystemClock().now())
-    first = {"name": "configuration", "ok": True, "detail": "all settings are valid"}
-    raw = [] if config.blobs.url is None else [await _examine_objects(config, config.blobs.url)]
-    raw += [] if config.store.url is None else [await _examine_store(config, config.store.url)]
-    if all(check["ok"] for check in raw):
-        raw += await _examine_rows(config)
-        raw += await _examine_raw_owner(config)
-        raw += await _examine_secrets(config)
-        raw += await _examine_extensions(config)
-    own = [to_builtins(check) for check in checks]
-    return [first, *own, *raw, *_examine_extras(config), _examine_user_agent(config)]
+    checks = [Check(name="configuration", ok=True, detail="all settings are valid")]
+    checks += await doctor.run_checks(Path(config.store.home), now=SystemClock().now())
+    places = [] if config.blobs.url is None else await _examined("raw store", _raw_store, config)
+    places += [] if config.store.url is None else await _examined("store", _store, config)
+    checks += places
+    if all(check.ok for check in places):
+        has_store = _has_store(config)
+        if has_store:
+            checks += await _examined("rows", _rows, config)
+        checks += await _examined("raw index", _raw_index, config)
+        if has_store:
+            checks += await _examined("secrets", _secrets, config, joint=". ")
+            checks += await _examined("extensions", _extensions, config)
+    checks += _extras(config)
+    return [*map(to_builtins, checks), _user_agent(config)]
 
 
-def _examine_user_agent(config: Config) -> dict[str, Any]:
+async def _examined(
+    name: str,
+    examine: Callable[[Config], Awaitable[list[Check]]],
+    config: Config,
+    *,
+    joint: str = " ",
+) -> list[Check]:
+    """What an examination finds; an error that ends it is a failed check of this name."""
+    try:
+        return await examine(config)
+    except FeedmillError as problem:
+        detail = f"{problem}{joint}{problem.hint}".strip()
+        return [Check(name=name, ok=False, detail=detail)]
+
+
+def _user_agent(config: Config) -> dict[str, Any]:
     """Whether publishers find in the User-Agent where to ask about the requests; advice, and no fault."""
     agent = config.fetch.user_agent
     has_contact = "://" in agent or "@" in agent
     detail = agent if has_contact else f"{agent!r} does not say how publishers reach you"
-    advice = (
-        ""
-        if has_contact
-        else "FEEDMILL_FETCH_USER_AGENT='feedmill/0.1 (+https://your.example/bot)'"
-    )
-    return {"name": "user agent", "ok": True, "detail": detail, "advice": advice}
+    advice = "FEEDMILL_FETCH_USER_AGENT='feedmill/0.1 (+https://your.example/bot)'"
+    shown = "" if has_contact else advice
+    return {"name": "user agent", "ok": True, "detail": detail, "advice": shown}
 
 
-def _examine_extras(config: Config) -> list[dict[str, Any]]:
+def _extras(config: Config) -> list[Check]:
     """Packages that the settings ask for and that are installed on demand only."""
     wanted = (
         ("full texts", bool(config.fulltext.tags), "trafilatura", "fulltext"),
         ("traces", config.observe.otlp_endpoint is not None, "opentelemetry.sdk", "otel"),
     )
-    return [
-        {
-            "name": name,
-            "ok": (installed := _is_installed(package)),
-            "detail": f"{package} is installed"
-            if installed
-            else f"not installed; {extra_hint(extra)}",
-        }
-        for name, asked, package, extra in wanted
-        if asked
-    ]
+    checks = []
+    for name, is_asked, package, extra in wanted:
+        ok = is_asked and _is_installed(package)
+        detail = f"{package} is installed" if ok else f"not installed; {extra_hint(extra)}"
+        checks += [Check(name=name, ok=ok, detail=detail)] if is_asked else []
+    return checks
 
 
 def _is_installed(package: str) -> bool:
@@ -119,80 +131,61 @@ async def warn_if_raw_not_shared(services: Services, watch: Lifecycle) -> None:
         )
 
 
-async def _examine_store(config: Config, url: str) -> dict[str, Any]:
-    try:
-        missing = await missing_migrations(config)
-    except FeedmillError as problem:
-        return {"name": "store", "ok": False, "detail": f"{problem} {problem.hint}".strip()}
-    detail = f"{mask_secrets(url)} is reachable"
+async def _store(config: Config) -> list[Check]:
+    missing = await missing_migrations(config)
+    detail = f"{mask_secrets(config.store.url or '')} is reachable"
     if missing:
         detail += f"; {len(missing)} migrations are missing, run `feedmill migrate`"
-    return {"name": "store", "ok": not missing, "detail": detail}
+    return [Check(name="store", ok=not missing, detail=detail)]
 
 
-async def _examine_objects(config: Config, url: str) -> dict[str, Any]:
+async def _raw_store(config: Config) -> list[Check]:
+    url = config.blobs.url or ""
+    blobs = open_bucket_blobs(config, SystemClock(), url)
     try:
-        blobs = open_bucket_blobs(config, SystemClock(), url)
-        try:
-            await blobs.check()
-        finally:
-            await blobs.close()
-    except FeedmillError as problem:
-        return {"name": "raw store", "ok": False, "detail": f"{problem} {problem.hint}".strip()}
-    return {"name": "raw store", "ok": True, "detail": f"{url} is reachable"}
+        await blobs.check()
+    finally:
+        await blobs.close()
+    return [Check(name="raw store", ok=True, detail=f"{url} is reachable")]
 
 
-async def _examine_rows(config: Config) -> list[dict[str, Any]]:
-    """Whether the rows of the store can be read, but for those of large tables; no check before there is a store."""
-    if not _has_store(config):
-        return []
-    try:
-        use_keys_of_environment()
-        async with _opened_store(config) as store:
-            found = await check_store(store, quick=True)
-    except FeedmillError as problem:
-        return [{"name": "rows", "ok": False, "detail": f"{problem} {problem.hint}".strip()}]
+async def _rows(config: Config) -> list[Check]:
+    """Whether the rows of the store can be read, but for those of large tables."""
+    use_keys_of_environment()
+    async with _opened_store(config) as store:
+        found = await check_store(store, quick=True)
     detail = f"{found.rows:,} read; `feedmill verify` reads all of them, large tables too"
     if found.problems:
         shown, more = found.problems[:_PROBLEMS_SHOWN], len(found.problems) - _PROBLEMS_SHOWN
         rest = (f"{more:,} more",) if more > 0 else ()
         detail = f"{'; '.join((*shown, *rest))}. `feedmill verify` reads all rows; {REPAIR}"
-    return [{"name": "rows", "ok": not found.problems, "detail": detail}]
+    return [Check(name="rows", ok=not found.problems, detail=detail)]
 
 
-async def _examine_raw_owner(config: Config) -> list[dict[str, Any]]:
+async def _raw_index(config: Config) -> list[Check]:
     """Whether the store indexes the raw documents; no check before there is a store or a segment."""
     home, clock = Path(config.store.home), SystemClock()
-    if config.store.url is None and not (home / DATABASE_NAME).exists():
+    if not _has_store(config):
         if config.blobs.url is not None or not any((home / RAW_FOLDER).glob("*.seg")):
             return []
         detail = f"{home / RAW_FOLDER} holds segments, but {home / DATABASE_NAME} is not there. {raw_owner.OWNER_HINT}"
-        return [{"name": "raw index", "ok": False, "detail": detail}]
-    try:
-        async with _opened_store(config) as store:
-            blobs = await open_blobs(config, clock)
-            try:
-                wrong = await _raw_problem(config, store, blobs, clock.now())
-            finally:
-                await blobs.close()
-    except FeedmillError as problem:
-        wrong = f"{problem} {problem.hint}".strip()
+        return [Check(name="raw index", ok=False, detail=detail)]
+    async with _opened_store(config) as store:
+        blobs = await open_blobs(config, clock)
+        try:
+            wrong = await _raw_problem(config, store, blobs, clock.now())
+        finally:
+            await blobs.close()
     detail = wrong or "the store indexes the raw documents"
-    return [{"name": "raw index", "ok": not wrong, "detail": detail}]
+    return [Check(name="raw index", ok=not wrong, detail=detail)]
 
 
-async def _examine_secrets(config: Config) -> list[dict[str, Any]]:
-    """Whether stored secrets are encrypted; no check before there is a store. Plain ones are counted, and no fault."""
-    if not _has_store(config):
-        return []
-    try:
-        keys = use_keys_of_environment()
-        async with _opened_store(config) as store:
-            await check_secret_key(store, keys)
-            counts = await store.count_secrets()
-    except FeedmillError as problem:
-        detail = f"{problem}. {problem.hint}".strip()
-        return [{"name": "secrets", "ok": False, "detail": detail}]
+async def _secrets(config: Config) -> list[Check]:
+    """Whether stored secrets are encrypted. Plain ones are counted, and no fault."""
+    keys = use_keys_of_environment()
+    async with _opened_store(config) as store:
+        await check_secret_key(store, keys)
+        counts = await store.count_secrets()
     plain, total = counts.get("plain", 0), sum(counts.values())
     detail = f"{total:,} stored, all encrypted" if total else "none are stored"
     if plain:
@@ -200,42 +193,35 @@ async def _examine_secrets(config: Config) -> list[dict[str, Any]]:
             f"{plain:,} webhook secrets, feed passwords, headers and push secrets are stored in plain text;"
             " to encrypt them, see `feedmill secrets --help`"
         )
-    return [{"name": "secrets", "ok": True, "detail": detail}]
+    return [Check(name="secrets", ok=True, detail=detail)]
 
 
-async def _examine_extensions(config: Config) -> list[dict[str, Any]]:
+async def _extensions(config: Config) -> list[Check]:
     """Media, full texts, clusters and search: what is kept and whether their jobs get on; nothing where none is used."""
-    if not _has_store(config):
-        return []
-    try:
-        async with _opened_store(config) as store:
-            counts, usage = await store.counts(), await store.media_usage()
-            failed = {
-                one.kind: one.jobs for one in await store.job_counts() if one.state == "failed"
-            }
-            read = await store.find_job("cluster", "log")
-            last_seq = await store.last_seq()
-            missing = await missing_from_index(store)
-    except FeedmillError as problem:
-        return [{"name": "extensions", "ok": False, "detail": f"{problem} {problem.hint}".strip()}]
+    async with _opened_store(config) as store:
+        counts, usage = await store.counts(), await store.media_usage()
+        failed = {one.kind: one.jobs for one in await store.job_counts() if one.state == "failed"}
+        read = await store.find_job("cluster", "log")
+        last_seq = await store.last_seq()
+        missing = await missing_from_index(store)
     checks = []
     if usage.files or usage.reserved_bytes or config.media.tags:
-        checks.append(_examine_media(config, usage, failed.get("media", 0)))
+        checks.append(_media(config, usage, failed.get("media", 0)))
     if counts["fulltexts"]:
-        checks.append((True, "full texts kept", f"{counts['fulltexts']:,} extracted"))
+        checks.append(("full texts kept", True, f"{counts['fulltexts']:,} extracted"))
     if config.clusters.enabled and read is not None:
         seq = read.cursor.get("seq", 0)
         detail = (
             f"{counts['clusters']:,} stories; the log is read up to event {seq:,} of {last_seq:,}"
         )
         is_well = read.state != "failed"
-        checks.append((is_well, "clusters", detail if is_well else f"{detail}; {read.last_error}"))
+        checks.append(("clusters", is_well, detail if is_well else f"{detail}; {read.last_error}"))
     if config.search.enabled and counts["entries"]:
-        checks.append((True, "search", missing or f"{counts['entries']:,} entries are indexed"))
-    return [{"name": name, "ok": ok, "detail": detail} for ok, name, detail in checks]
+        checks.append(("search", True, missing or f"{counts['entries']:,} entries are indexed"))
+    return [Check(name=name, ok=ok, detail=detail) for name, ok, detail in checks]
 
 
-def _examine_media(config: Config, usage: MediaUsage, failed: int) -> tuple[bool, str, str]:
+def _media(config: Config, usage: MediaUsage, failed: int) -> tuple[str, bool, str]:
     quota = config.media.quota_bytes
     detail = f"{usage.files:,} {'file' if usage.files == 1 else 'files'}, {usage.size_bytes / 2**20:,.1f} MiB of {quota / 2**20:,.0f} MiB"
     if failed:
@@ -245,11 +231,11 @@ def _examine_media(config: Config, usage: MediaUsage, failed: int) -> tuple[bool
         try:
             doctor.prove_writable(folder)
         except OSError as problem:
-            return False, "media", f"{folder} is not writable: {problem.strerror}"
+            return "media", False, f"{folder} is not writable: {problem.strerror}"
         missing = quota - usage.size_bytes - shutil.disk_usage(folder).free
         if missing > 0:
             detail += f"; the disk has {missing / 2**20:,.0f} MiB less room than the quota allows"
-    return True, "media", detail
+    return "media", True, detail
 
 
 def _has_store(config: Config) -> bool:
