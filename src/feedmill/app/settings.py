@@ -1,6 +1,7 @@
 """Settings and logging of a process, read from the environment and the files that it names."""
 # Tested in tests/integration/interfaces/cli/
 
+import getpass
 import os
 import socket
 from datetime import datetime
@@ -74,6 +75,14 @@ def owner_name() -> str:
     Containers number their processes from 1 and may share the name of their machine.
     """
     return f"{socket.gethostname()}/{SystemClock().new_secret()[:4]}:{os.getpid()}"
+
+
+def user_name() -> str:
+    """The name of the account that this process runs under."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a user without a name, in a container say
+        return "unknown"
 
 
 def current_time() -> datetime:

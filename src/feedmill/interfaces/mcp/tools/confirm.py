@@ -19,6 +19,7 @@ from mcp.server.mcpserver import (
 from msgspec import to_builtins
 from pydantic import BaseModel, Field
 
+from feedmill.app.settings import user_name
 from feedmill.engine.service.auth import require_scope
 from feedmill.engine.two_phase.candidate_file import select_candidates
 from feedmill.engine.two_phase.confirmation import (
@@ -45,7 +46,6 @@ from feedmill.interfaces.mcp.tool import (
     tool,
     translate_errors,
 )
-from feedmill.interfaces.user_name import user_name
 from feedmill.model.candidate import Question, WindowCandidate
 from feedmill.model.screening import Confirmation, InsertResult
 from feedmill.screen.texts import clean_line

@@ -12,6 +12,7 @@ from typing import Any
 import click
 from msgspec import to_builtins
 
+from feedmill.app.settings import user_name
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase import confirmation
 from feedmill.engine.two_phase.review import PendingQuestion, pending_questions
@@ -21,7 +22,6 @@ from feedmill.interfaces.cli import output
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
 from feedmill.interfaces.cli.options import flag, list_options, option
 from feedmill.interfaces.cli.run_command import with_services
-from feedmill.interfaces.user_name import user_name
 
 _TITLE_CHARS = 100
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from feedmill.app.settings import user_name
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase import sidecar_files
 from feedmill.engine.two_phase.candidate_file import (
@@ -18,7 +19,6 @@ from feedmill.interfaces.cli.exit import exit_with_error, is_json
 from feedmill.interfaces.cli.options import flag, json_option, option
 from feedmill.interfaces.cli.output import format_count, shorten, show_json
 from feedmill.interfaces.cli.run_command import run_async, with_services
-from feedmill.interfaces.user_name import user_name
 from feedmill.model.candidate import CandidateFile, WindowCandidate
 from feedmill.model.screening import Confirmation, InsertResult
 from feedmill.screen.injection_signs import signs_of_candidate

@@ -10,7 +10,7 @@ import click
 from msgspec import UnsetType
 
 from feedmill.app.screeners import default_topics
-from feedmill.app.settings import current_time
+from feedmill.app.settings import current_time, user_name
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase import sidecar_files
 from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_candidate
@@ -20,7 +20,6 @@ from feedmill.interfaces.cli.output import show_json, show_result, style_text
 from feedmill.interfaces.cli.review_html import review_page
 from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
 from feedmill.interfaces.cli.run_command import run_async
-from feedmill.interfaces.user_name import user_name
 from feedmill.model.candidate import CandidateFile, WindowCandidate
 from feedmill.model.screening import Confirmation, Screening, Topic, TopicSet
 from feedmill.screen.topics import choose_topics
