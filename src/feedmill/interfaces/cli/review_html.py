@@ -44,7 +44,7 @@ def review_page(
             _shape(one, screenings.get(one.candidate_id), names or {}) for one in candidates
         ],
     }
-    return _PAGE.format(
+    return _asset("review.html").format(
         policy=_policy(style, script),
         style=style,
         script=script,
@@ -98,53 +98,3 @@ def _hash(text: str) -> str:
 
 def _asset(name: str) -> str:
     return (files("feedmill.interfaces.cli") / "page" / name).read_text("utf-8")
-
-
-_PAGE: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="robots" content="noindex">
-<title>feedmill review</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
-<h1>Candidates <small>{span} <bdi>{prompt}</bdi></small></h1>
-<div class="bar">
-<input id="search" type="search" placeholder="search title, summary, feed, topic" aria-label="search">
-<select id="what" aria-label="which">
-<option value="open">open</option><option value="all">all</option>
-<option value="keep">keep</option><option value="unsure">unsure</option>
-<option value="drop">drop</option><option value="undated">undated</option>
-<option value="chosen">chosen</option>
-</select>
-<select id="topic" aria-label="topic"><option value="">every topic</option></select>
-<input id="min" type="number" min="0" max="1" step="0.05" placeholder="score" aria-label="least score">
-<select id="order" aria-label="order">
-<option value="topic">by topic</option><option value="score">by score</option>
-<option value="newest">newest first</option><option value="oldest">oldest first</option>
-<option value="feed">by feed</option>
-</select>
-</div>
-<div class="bar">
-<button id="all" type="button">choose all shown</button>
-<button id="none" type="button">choose none</button>
-<button id="copy" type="button">copy ids</button>
-<button id="save" type="button">save ids</button>
-<span id="count" role="status"></span> <span id="said" role="status"></span>
-</div>
-</header>
-<main id="list"></main>
-<div id="end">…</div>
-<footer>Nothing is inserted here: <code>feedmill insert-selected</code> takes the ids.
-<kbd>j</kbd> <kbd>k</kbd> move, <kbd>x</kbd> choose, <kbd>Enter</kbd> details, <kbd>o</kbd> open,
-<kbd>/</kbd> search, <kbd>a</kbd> all, <kbd>n</kbd> none, <kbd>c</kbd> copy, <kbd>s</kbd> save.</footer>
-<script type="application/json" id="data">{data}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
