@@ -1,4 +1,4 @@
-"""Commands as coroutines: they get their services, and their answer is printed as JSON or in words.
+"""Commands as coroutines: they get their services, and their answer or list is printed as JSON or in words.
 
 @command()
 @click.argument("feed")
@@ -8,10 +8,10 @@ async def pause(services: Services, feed: str) -> Answer:
 """
 
 import sys
-from collections.abc import Awaitable, Callable
-from functools import wraps
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial, wraps
 from inspect import iscoroutinefunction
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import click
 
@@ -19,8 +19,8 @@ from feedmill.app.services import Schema
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option
-from feedmill.interfaces.cli.output import show_json
+from feedmill.interfaces.cli.options import json_option, list_request
+from feedmill.interfaces.cli.output import show_json, show_json_line, show_list
 from feedmill.interfaces.cli.run_command import config_of, run_async, with_services
 
 Printer = Callable[[], None]  # what prints an answer itself, such as `show_list` with its arguments
@@ -113,3 +113,67 @@ def _add_json_option(function: Callable[..., Any]) -> None:
     if not any(one.name == "json" for one in others):
         json_option(function)
     function.__dict__.setdefault("__click_params__", []).extend(others)
+
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+_PIECE: Final = 500  # items that the store is asked for at once
+
+
+class PageLike(Protocol[T_co]):
+    """Items and the cursor of the next page."""
+
+    @property
+    def items(self) -> Sequence[T_co]: ...
+    @property
+    def next(self) -> str | None: ...
+
+
+# Services, the cursor to continue after, and how many at most.
+FindPage = Callable[[Services, str | None, int], Awaitable[PageLike[T]]]
+
+
+def show_pages(
+    find: FindPage[T],
+    head: Sequence[str],
+    row: Callable[[T], Sequence[str]],
+    *,
+    item: Callable[[T], Any] = lambda one: one,
+    empty: str = "",
+    show: Callable[[Sequence[T]], None] | None = None,
+    config: Config | None = None,
+) -> None:
+    """Print a list: as many items as asked for, over as many pages as that takes.
+
+    `item` is an item as JSON; `show` prints the items on a terminal instead of a table. Lines of JSON are
+    printed as the pages come, so that a list of any length needs the memory of one page.
+    """
+    asked = list_request()
+    own_form = show if sys.stdout.isatty() else None
+
+    async def action(services: Services) -> tuple[list[T], str | None]:
+        found: list[T] = []
+        after, left = asked.after, asked.limit
+        while True:
+            page = await find(services, after, _PIECE if left is None else min(left, _PIECE))
+            if asked.as_lines:
+                for one in page.items:
+                    show_json_line(item(one))
+            else:
+                found += page.items
+            after, left = page.next, None if left is None else left - len(page.items)
+            if after is None or left == 0:
+                return found, after
+
+    found, following = with_services(action, config=config)
+    if asked.as_lines:
+        return
+    rows = [] if own_form is not None else [row(one) for one in found]
+    show_list(
+        [item(one) for one in found],
+        head,
+        rows,
+        empty="" if found else empty,
+        following=following,
+        show=None if own_form is None else partial(own_form, found),
+    )

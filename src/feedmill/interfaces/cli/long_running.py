@@ -27,12 +27,13 @@ from feedmill.engine.run.services import Services
 from feedmill.errors import StoreError
 from feedmill.interfaces.cli.exit import SIGNALS, early_signal, exit_interrupted
 from feedmill.interfaces.cli.run_command import (
+    STOP_LIMIT,
     SignalHandler,
+    bounded_stop,
     describe_crashes,
     run_async,
     stop_on_signals,
 )
-from feedmill.interfaces.cli.stop_limit import STOP_LIMIT, bounded_stop
 from feedmill.model.running.worker import Readiness, WorkerRole
 from feedmill.observe.log import logger
 from feedmill.observe.metrics import Metrics

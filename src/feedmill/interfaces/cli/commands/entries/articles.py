@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.lists import show_pages
+from feedmill.interfaces.cli.command import show_pages
 from feedmill.interfaces.cli.options import list_options
 from feedmill.interfaces.cli.output import emphasised, format_count, shorten, show_text
 from feedmill.model.event import StoredArticle

@@ -5,9 +5,8 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents import clusters as engine
-from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, answer_with, command, show_pages
 from feedmill.interfaces.cli.feed_switches import switch_feeds
-from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import list_options, option
 from feedmill.interfaces.cli.output import show_table
 from feedmill.publish.shapes import ClusterDetail, ClusterShape, FeedChange

@@ -2,10 +2,10 @@
 # Tested in tests/integration/interfaces/cli/
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import click
 import msgspec
@@ -22,16 +22,79 @@ from feedmill.engine.poll.replay_history import (
 )
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds, iterate_feeds, resolve_feeds
+from feedmill.errors import UsageError
 from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import flag, option, parse_time
 from feedmill.interfaces.cli.output import progress, shorten, show_json_line
-from feedmill.interfaces.cli.replay_files import LineFile
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _SHOWN: Final = 10  # differences of one feed that are printed
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class _Head(msgspec.Struct):
+    feed_id: str
+
+
+class LineFile(Generic[T]):
+    """Lines of one type, one per feed, found by its id, so that a run that was stopped goes on.
+
+    Only their places are in memory. A line that was cut off by a kill is dropped, and its feed is read again.
+    """
+
+    def __init__(self, path: Path, kind: type[T], *, must_exist: bool = False) -> None:
+        self._path = path
+        self._decoder = msgspec.json.Decoder(kind)
+        self._places: dict[str, int] = {}
+        if must_exist and not path.exists():
+            message = f"{path} does not exist; write it with the other version: --record {path}"
+            raise UsageError(message)
+        self._end = self._index() if path.exists() else 0
+
+    def __contains__(self, feed_id: str) -> bool:
+        return feed_id in self._places
+
+    def append(self, line: T) -> None:
+        """Write a line; it is in the file when this returns."""
+        with self._path.open("r+b" if self._path.exists() else "wb") as file:
+            file.truncate(self._end)
+            file.seek(self._end)
+            file.write(msgspec.json.encode(line) + b"\n")
+            self._end = file.tell()
+
+    def read(self, feed_id: str) -> T | None:
+        """The line of a feed; None when there is none."""
+        if feed_id not in self._places:
+            return None
+        with self._path.open("rb") as file:
+            file.seek(self._places[feed_id])
+            return self._decoder.decode(file.readline())
+
+    def lines(self) -> Iterator[T]:
+        """Every line that was in the file when it was opened."""
+        for feed_id in self._places:
+            line = self.read(feed_id)
+            if line is not None:
+                yield line
+
+    def _index(self) -> int:
+        head = msgspec.json.Decoder(_Head)
+        end = 0
+        with self._path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    self._places[head.decode(line).feed_id] = end
+                except msgspec.MsgspecError as problem:
+                    message = f"{self._path} is no file of feedmill replay: {problem}"
+                    raise UsageError(message) from problem
+                end += len(line)
+        return end
 
 
 class _History(msgspec.Struct, frozen=True, kw_only=True):

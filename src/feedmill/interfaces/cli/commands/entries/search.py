@@ -9,9 +9,8 @@ from msgspec import UNSET
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
-from feedmill.interfaces.cli.commands.entries.entries import entry_row
-from feedmill.interfaces.cli.entry_filters import filter_of, filter_options
-from feedmill.interfaces.cli.lists import show_pages
+from feedmill.interfaces.cli.command import show_pages
+from feedmill.interfaces.cli.commands.entries.entries import entry_row, filter_of, filter_options
 from feedmill.interfaces.cli.options import flag, list_options, option
 from feedmill.interfaces.cli.output import emphasised, shorten, show_text
 from feedmill.model.derived.search import Fragment, Highlight

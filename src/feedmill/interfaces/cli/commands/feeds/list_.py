@@ -9,7 +9,7 @@ from typing import get_args
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.interfaces.cli.lists import show_pages
+from feedmill.interfaces.cli.command import show_pages
 from feedmill.interfaces.cli.options import flag, list_options, option
 from feedmill.interfaces.cli.output import format_duration, show_table
 from feedmill.interfaces.cli.run_command import config_of

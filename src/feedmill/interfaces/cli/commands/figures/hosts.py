@@ -5,8 +5,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feeds.hosts import get_host, list_hosts
-from feedmill.interfaces.cli.command import Answer, answer_with, command
-from feedmill.interfaces.cli.lists import show_pages
+from feedmill.interfaces.cli.command import Answer, answer_with, command, show_pages
 from feedmill.interfaces.cli.options import flag, list_options, option
 from feedmill.interfaces.cli.output import show_facts
 from feedmill.publish.figure_shapes import HostShape

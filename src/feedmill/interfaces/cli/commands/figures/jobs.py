@@ -6,8 +6,7 @@ import click
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import jobs as engine
 from feedmill.engine.service.feed_lookup import feed_id_of
-from feedmill.interfaces.cli.command import Answer, command
-from feedmill.interfaces.cli.lists import show_pages
+from feedmill.interfaces.cli.command import Answer, command, show_pages
 from feedmill.interfaces.cli.options import list_options, option
 from feedmill.interfaces.cli.output import format_duration, shorten
 from feedmill.model.running.job import JOB_STATES

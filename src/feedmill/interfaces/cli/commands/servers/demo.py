@@ -35,9 +35,8 @@ from feedmill.interfaces.cli.commands.servers.run import run_engine, show_refres
 from feedmill.interfaces.cli.exit import exit_interrupted, is_json
 from feedmill.interfaces.cli.options import option
 from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
-from feedmill.interfaces.cli.run_command import SignalHandler, config_of, run_async
+from feedmill.interfaces.cli.run_command import SignalHandler, bounded_stop, config_of, run_async
 from feedmill.interfaces.cli.servers import port_or_any
-from feedmill.interfaces.cli.stop_limit import bounded_stop
 from feedmill.model.derived.media import MediaFilter
 from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.schedule.explain import explain_decision

@@ -16,9 +16,14 @@ from feedmill.interfaces.cli.exit import SIGNALS, exit_interrupted, is_json
 from feedmill.interfaces.cli.long_running import wait_until_stopped
 from feedmill.interfaces.cli.options import option
 from feedmill.interfaces.cli.output import show_json_line
-from feedmill.interfaces.cli.run_command import config_of, run_async, stop_on_signals
+from feedmill.interfaces.cli.run_command import (
+    STOP_LIMIT,
+    bounded_stop,
+    config_of,
+    run_async,
+    stop_on_signals,
+)
 from feedmill.interfaces.cli.servers import load_mcp_transports
-from feedmill.interfaces.cli.stop_limit import STOP_LIMIT, bounded_stop
 
 _MOST_PORT = 65_535
 _LEAVING_SEC = 1.0  # for calls under way, once they are cancelled

@@ -28,13 +28,13 @@ from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import exit_interrupted, exit_with_error, is_json
 from feedmill.interfaces.cli.options import flag, option
 from feedmill.interfaces.cli.run_command import (
+    bounded_stop,
     config_of,
     describe_crashes,
     give_up,
     run_async,
     stop_on_signals,
 )
-from feedmill.interfaces.cli.stop_limit import bounded_stop
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed
 from feedmill.model.page import EntryFilter, FeedFilter

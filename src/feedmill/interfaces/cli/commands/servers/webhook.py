@@ -16,8 +16,8 @@ from feedmill.interfaces.cli.command import (
     answer_with,
     answer_with_secret,
     command,
+    show_pages,
 )
-from feedmill.interfaces.cli.lists import show_pages
 from feedmill.interfaces.cli.options import flag, list_options, option, overlap_option
 from feedmill.interfaces.cli.output import shorten, show_list, style_text
 from feedmill.interfaces.cli.run_command import pick_one

@@ -5,7 +5,7 @@ from tests.support.waiting import block_until
 
 from feedmill.config import RunConfig
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.interfaces.cli.stop_limit import StopLimit
+from feedmill.interfaces.cli.run_command import StopLimit
 
 HASTY = replace(RunConfig(), drain_sec=-1.95)  # the grace is two seconds
 
