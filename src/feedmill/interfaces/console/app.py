@@ -1,17 +1,20 @@
-"""The console as an ASGI application: its routes under / and /console, inside the REST server's middleware."""
+"""The console as an ASGI application: its routes under / and /console, inside the REST server's middleware;
+its own style sheet and script, with a validator.
+"""
 # Tested in tests/integration/interfaces/console/
 
 from functools import cache
+from hashlib import sha256
+from importlib.resources import files
 from typing import Final
 
-from litestar import Litestar
+from litestar import Litestar, Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
-from feedmill.interfaces.console import static_files, stream
+from feedmill.errors import NotFoundError
 from feedmill.interfaces.console.errors import HANDLERS
 from feedmill.interfaces.console.pages import (
-    diff,
     entries,
     feed,
     feeds,
@@ -28,11 +31,19 @@ from feedmill.interfaces.console.pages import (
     workers,
 )
 from feedmill.interfaces.console.session import authorise
+from feedmill.interfaces.server_state import AnyRequest
 
 _PAGES: Final = (
-    login, overview, feeds, feed, fetch, diff, hosts, entries, review, jobs, simulate, log, workers, webhooks, tokens,
-    stream, static_files,
+    login, overview, feeds, feed, fetch, hosts, entries, review, jobs, simulate, log, workers, webhooks, tokens,
 )  # fmt: skip
+_TYPES: Final = {
+    "console.css": "text/css; charset=utf-8",
+    "console.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+_FILES: Final = {
+    name: (files("feedmill.interfaces.console") / "static" / name).read_bytes() for name in _TYPES
+}
 
 
 @cache
@@ -40,10 +51,13 @@ def make_console(body_limit: int) -> ASGIApp:
     """The console, the same for every server with this limit: every route handler of its pages."""
     return Litestar(
         route_handlers=[
-            one
-            for page in _PAGES
-            for one in vars(page).values()
-            if isinstance(one, HTTPRouteHandler)
+            static_file,
+            *(
+                one
+                for page in _PAGES
+                for one in vars(page).values()
+                if isinstance(one, HTTPRouteHandler)
+            ),
         ],
         guards=[authorise],
         exception_handlers=HANDLERS,
@@ -52,3 +66,18 @@ def make_console(body_limit: int) -> ASGIApp:
         logging_config=None,
         debug=False,
     )
+
+
+@get("/console/static/{name:str}")
+async def static_file(request: AnyRequest) -> Response[bytes]:
+    """One file; no token required."""
+    name = str(request.path_params["name"])
+    body = _FILES.get(name)
+    if body is None:
+        message = f"there is no file {name[:100]!r}"
+        raise NotFoundError(message)
+    tag = f'"{sha256(body).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(b"", status_code=304, headers=headers, media_type=_TYPES[name])
+    return Response(body, headers=headers, media_type=_TYPES[name])

@@ -6,6 +6,7 @@ loopback without any token in the store there is no login, as with REST (D30); f
 random cookie instead.
 """
 
+from collections.abc import Iterable
 from datetime import timedelta
 from hashlib import sha256
 from hmac import compare_digest
@@ -31,6 +32,7 @@ FORM_FIELD: Final = "form_token"
 
 _MAX_NOTICE_CHARS: Final = 600
 _MAX_COOKIE_CHARS: Final = 200
+_MAX_FIELD_CHARS: Final = 200
 
 Connection = ASGIConnection[Any, Any, Any, Any]
 
@@ -145,3 +147,19 @@ def notice_cookie(connection: Connection, words: str) -> Cookie:
 def notice_of(connection: Connection) -> str:
     """What the last form did."""
     return unquote(connection.cookies.get(NOTICE_COOKIE, ""))[:_MAX_NOTICE_CHARS]
+
+
+def text_field(form: FormMultiDict, name: str, most: int = _MAX_FIELD_CHARS) -> str:
+    """A text field without white space around it; empty when it is missing or a file."""
+    given = form.get(name, "")
+    return given.strip()[:most] if isinstance(given, str) else ""
+
+
+def tags_of(text: str) -> tuple[str, ...]:
+    """Tags that are separated by commas, each once."""
+    return tuple(dict.fromkeys(one.strip()[:100] for one in text.split(",") if one.strip()))
+
+
+def digest_of(things: Iterable[str]) -> str:
+    """A digest of what a question shows, in any order: its answer is for exactly these."""
+    return sha256("\n".join(sorted(things)).encode()).hexdigest()

@@ -13,10 +13,9 @@ from feedmill.engine.service.health.figures import feed_figures
 from feedmill.errors import UsageError
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.console import charts
-from feedmill.interfaces.console.forms import tags_of, text_field
 from feedmill.interfaces.console.pages.feeds import HERE, mark_of
 from feedmill.interfaces.console.render import confirm_page, go_to, view
-from feedmill.interfaces.console.session import SCOPE, read_form
+from feedmill.interfaces.console.session import SCOPE, read_form, tags_of, text_field
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed, FetchRecord

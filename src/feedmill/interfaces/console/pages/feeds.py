@@ -11,9 +11,8 @@ from feedmill.engine.service import subscriptions
 from feedmill.engine.service.feeds import bulk_feeds
 from feedmill.engine.service.health.feed_health import health_in_brief
 from feedmill.errors import SeveralFeedsError, UsageError
-from feedmill.interfaces.console.forms import digest_of, tags_of, text_field
 from feedmill.interfaces.console.render import go_to, page, view
-from feedmill.interfaces.console.session import SCOPE, read_form
+from feedmill.interfaces.console.session import SCOPE, digest_of, read_form, tags_of, text_field
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed

@@ -1,4 +1,4 @@
-"""One poll: headers, and its document raw, parsed and normalised side by side."""
+"""One poll: headers, and its document raw, parsed and normalised side by side; what changed between two polls."""
 # Tested in tests/integration/interfaces/console/test_fetch.py
 
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from feedmill.engine.service import queries
 from feedmill.engine.service.contents.document_view import DocumentView, EntryStages, view_document
+from feedmill.engine.service.contents.documents import diff_documents
 from feedmill.errors import NotFoundError
 from feedmill.interfaces.console.pages.feed import outcome_mark
 from feedmill.interfaces.console.pages.feeds import HERE
@@ -19,6 +20,8 @@ from feedmill.model.addresses import mask_address
 _PER_PAGE: Final = 10
 _RAW_CHARS: Final = 6_000  # of one entry that are shown
 _VALUE_CHARS: Final = 1_500
+_DIFF_CHARS: Final = 3_000  # of one value of a diff
+_MOST_ENTRIES: Final = 200  # of a diff
 _HIDDEN: Final = frozenset({"slice", "findings", "modified"})
 
 
@@ -80,7 +83,33 @@ def _fields(value: Struct, *, feed: bool = False) -> Iterator[tuple[str, str]]:
         if name in skipped or given in (None, (), "", False):
             continue
         plain = given.value if hasattr(given, "value") and hasattr(given, "kind") else given
-        text = mask_address(
-            plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
-        )
-        yield name, text[:_VALUE_CHARS] + ("…" if len(text) > _VALUE_CHARS else "")
+        yield name, _cut(mask_address(_words(plain)), _VALUE_CHARS)
+
+
+@view("/console/diff", "diff.html", here=HERE)
+async def diff(request: AnyRequest) -> dict[str, Any]:
+    """The differences, entry by entry, before and after side by side."""
+    services, given = services_of(request), request.query_params
+    found = await diff_documents(str(given.get("before")), str(given.get("after")), services)
+    feed = await queries.require_feed(found.feed_id, services)
+    return {
+        "title": f"Changes of {feed.title or mask_address(feed.url)}",
+        "feed": feed,
+        "found": found,
+        "entries": found.diff.entries[:_MOST_ENTRIES],
+        "more": max(len(found.diff.entries) - _MOST_ENTRIES, 0),
+        "text": _text,
+    }
+
+
+def _text(value: Any) -> str:  # noqa: ANN401  # of any field
+    """A value of a field as people read it."""
+    return "" if value is None else _cut(_words(value), _DIFF_CHARS)
+
+
+def _words(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _cut(text: str, most: int) -> str:
+    return text[:most] + ("…" if len(text) > most else "")

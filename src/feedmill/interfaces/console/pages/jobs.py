@@ -7,9 +7,8 @@ from litestar import Response, post
 
 from feedmill.engine.service.jobs import cancel_job, list_jobs, retry_job
 from feedmill.errors import NotFoundError, UsageError
-from feedmill.interfaces.console.forms import text_field
 from feedmill.interfaces.console.render import go_to, view
-from feedmill.interfaces.console.session import SCOPE, read_form
+from feedmill.interfaces.console.session import SCOPE, read_form, text_field
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.running.job import JOB_STATES
 

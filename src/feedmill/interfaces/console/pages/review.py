@@ -22,9 +22,15 @@ from feedmill.engine.two_phase.review import (
 from feedmill.engine.two_phase.sidecar_files import read_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow, WindowLibrary
 from feedmill.errors import AccessError, ConflictError, FeedmillError, UsageError
-from feedmill.interfaces.console.forms import digest_of, text_field
 from feedmill.interfaces.console.render import go_to, page, secret_page, view
-from feedmill.interfaces.console.session import SCOPE, known_caller, read_form, session_of
+from feedmill.interfaces.console.session import (
+    SCOPE,
+    digest_of,
+    known_caller,
+    read_form,
+    session_of,
+    text_field,
+)
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 from feedmill.model.screening import HeldEntry, InsertResult

@@ -8,9 +8,8 @@ from litestar import Response, post
 
 from feedmill.engine.service import webhooks
 from feedmill.errors import UsageError
-from feedmill.interfaces.console.forms import text_field
 from feedmill.interfaces.console.render import confirm_page, go_to, secret_page, view
-from feedmill.interfaces.console.session import SCOPE, read_form
+from feedmill.interfaces.console.session import SCOPE, read_form, text_field
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 from feedmill.model.event import EventType
