@@ -2,8 +2,8 @@
 
 import pytest
 
-from feedmill.client import sse
-from feedmill.client.sse import SseParser
+from feedmill.client import follow
+from feedmill.client.follow import SseParser
 from feedmill.errors import AnswerError
 
 
@@ -16,7 +16,7 @@ def test_a_wait_of_more_digits_than_a_number_may_have_is_a_wait() -> None:
 
 
 def test_a_message_of_empty_lines_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "_MOST_BYTES", 1_000)
+    monkeypatch.setattr(follow, "_MOST_BYTES", 1_000)
 
     with pytest.raises(AnswerError):
         SseParser().feed(b"data:\n" * 1_001)

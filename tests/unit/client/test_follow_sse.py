@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.client import sse
-from feedmill.client.sse import SseMessage, SseParser
+from feedmill.client import follow
+from feedmill.client.follow import SseMessage, SseParser
 from feedmill.errors import AnswerError
 
 SAID = (
@@ -62,7 +62,7 @@ def test_an_id_with_a_null_is_ignored() -> None:
 
 @pytest.mark.parametrize("chunk", [b"data: 0123456789\n", b"0123456789"])
 def test_a_message_without_end_is_given_up(chunk: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "_MOST_BYTES", 1_000)
+    monkeypatch.setattr(follow, "_MOST_BYTES", 1_000)
     stream = SseParser()
 
     with pytest.raises(AnswerError, match="larger"):
