@@ -8,17 +8,14 @@ command line, so that no other command pays for them. import-linter holds it.
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from feedmill.app.services import announce_settings, file_sinks
 from feedmill.config import Config
-from feedmill.engine.deliver.to_webhooks import run_webhooks
-from feedmill.engine.jobs.runner import run_jobs
-from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
 from feedmill.engine.run.gauges import run_counters
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -74,16 +71,19 @@ def serve_until_stopped(config: Config, wanted: ListenOptions, *, with_mill: boo
     long_running.run_role(config, "apply" if with_mill else "await", action)
 
 
-@asynccontextmanager
-async def console_beside(
-    services: Services, watch: Lifecycle, metrics: Metrics, *, port: int | None = None
-) -> AsyncIterator[str]:
-    """Serve the console and REST beside polling while the block runs; their address."""
-    serving = load_rest_server()(
-        services, watch, port=port, metrics=metrics, console=load_console()
-    )
-    async with serving as address:
-        yield address
+def rest_and_console(
+    services: Services,
+    watch: Lifecycle,
+    metrics: Metrics,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+) -> AbstractAsyncContextManager[str]:
+    """The REST server with the console, which serves while its block runs; its address."""
+    from feedmill.interfaces.console.app import make_console  # noqa: PLC0415  # with its templates
+    from feedmill.interfaces.rest.server import rest_server  # noqa: PLC0415  # with Litestar and uvicorn
+
+    return rest_server(services, watch, host=host, port=port, metrics=metrics, console=make_console)
 
 
 def port_or_any(host: str, port: int) -> int:
@@ -95,26 +95,12 @@ def port_or_any(host: str, port: int) -> int:
     return port
 
 
-def load_rest_server() -> Any:  # noqa: ANN401  # a function; it is checked where it is written
-    """`rest_server`, with Litestar and uvicorn behind it."""
-    from feedmill.interfaces.rest.server import rest_server  # noqa: PLC0415
-
-    return rest_server
-
-
 async def listen_for_hubs(stack: AsyncExitStack, services: Services) -> None:
     """Start the listener for WebSub hubs when push is on; it ends with the stack."""
     if services.config.push.public_url is not None:
         from feedmill.interfaces.push_listener import push_listener  # noqa: PLC0415
 
         await stack.enter_async_context(push_listener(services))
-
-
-def load_console() -> Any:  # noqa: ANN401  # a function; it is checked where it is written
-    """`make_console`, with its templates."""
-    from feedmill.interfaces.console.app import make_console  # noqa: PLC0415
-
-    return make_console
 
 
 def load_grpc_server() -> "OpenServer":
@@ -147,10 +133,8 @@ async def _open(
             load_grpc_server()(services, bound, grpc_port)
         )
         addresses["grpc"] = f"{name}:{number}"
-    rest = load_rest_server()(
-        services, watch, host=host, port=port, metrics=metrics, console=load_console()
-    )
-    addresses["rest"] = await stack.enter_async_context(rest)
+    serving = rest_and_console(services, watch, metrics, host=host, port=port)
+    addresses["rest"] = await stack.enter_async_context(serving)
     return addresses
 
 
@@ -174,9 +158,7 @@ async def _work(
             )
         )
         if with_mill:
-            group.create_task(run_maintenance(services, watch))
-            group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
-            group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
+            long_running.start_upkeep(group, services, watch, report, webhooks=True)
             group.create_task(run_forever(services, watch))
         try:
             await long_running.wait_until_stopped(watch)

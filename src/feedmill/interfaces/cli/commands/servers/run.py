@@ -11,9 +11,6 @@ from typing import Any
 import click
 
 from feedmill.app.services import announce_settings, file_sinks, make_bus, stdout_sink
-from feedmill.engine.deliver.to_webhooks import run_webhooks
-from feedmill.engine.jobs.runner import run_jobs
-from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.run.lifecycle import RefreshListener
 from feedmill.engine.run.services import Services
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
@@ -28,7 +25,7 @@ from feedmill.interfaces.cli.options import (
     webhooks_option,
 )
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
-from feedmill.interfaces.cli.servers import console_beside, listen_for_hubs
+from feedmill.interfaces.cli.servers import listen_for_hubs, rest_and_console
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.publish.to_json import refresh_wire
@@ -104,17 +101,14 @@ async def run_engine(
     delivery = long_running.deliver_to_sinks(services, sinks, watch)
     async with AsyncExitStack() as stack, role_tasks, delivery, asyncio.TaskGroup() as group:
         if console:
-            serving = console_beside(services, watch, report.metrics, port=port)
+            serving = rest_and_console(services, watch, report.metrics, port=port)
             address = await stack.enter_async_context(serving)
             # Not among the lines of JSON.
             click.echo(f"console at {address}/", err=True)
         await listen_for_hubs(stack, services)
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
-        group.create_task(run_maintenance(services, watch))
-        group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
-        if webhooks:
-            group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
+        long_running.start_upkeep(group, services, watch, report, webhooks=webhooks)
         await long_running.poll_until_stopped(group, services, watch, duration)
     return stopping
 

@@ -6,8 +6,6 @@ import asyncio
 import click
 
 from feedmill.app.services import announce_settings
-from feedmill.engine.jobs.runner import run_jobs
-from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.run.lifecycle import RefreshListener
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli import long_running
@@ -50,7 +48,6 @@ async def _work(
             f"polling as {watch.owner}; `feedmill workers` lists all workers, -v logs each refresh"
         )
     async with role_tasks, asyncio.TaskGroup() as group:
-        group.create_task(run_maintenance(services, watch))
-        group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
+        long_running.start_upkeep(group, services, watch, report, webhooks=False)
         await long_running.poll_until_stopped(group, services, watch, duration)
     return stopping
