@@ -4,7 +4,6 @@ It asks for no token, so it listens on loopback by default, and it shows nothing
 and why a process is not ready.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -14,7 +13,15 @@ import msgspec
 
 from feedmill.config import ServeConfig
 from feedmill.engine.run.liveness import Liveness
-from feedmill.interfaces.http_server import BadRequestAnswer, abort_connection, http_server, listen
+from feedmill.interfaces.http_server import (
+    CLOSE,
+    NOT_KEPT,
+    BadRequestAnswer,
+    http_server,
+    listen,
+    send_in_time,
+    send_whole,
+)
 from feedmill.model.running.worker import Readiness
 from feedmill.observe.metrics import Metrics
 
@@ -97,21 +104,9 @@ class _HealthPage:
         self._routes = routes
 
     async def __call__(self, scope: Any, _: Any, send: Any) -> None:  # noqa: ANN401  # ASGI's own types
-        answer = await self._answer(scope["path"], _accepted(scope["headers"]))
-        headers = (
-            (b"content-type", answer.kind.encode()),
-            (b"content-length", str(len(answer.body)).encode()),
-            (b"cache-control", b"no-store"),
-            (b"x-content-type-options", b"nosniff"),
-            (b"connection", b"close"),
-        )
-        start = {"type": "http.response.start", "status": answer.status.value, "headers": headers}
-        try:
-            async with asyncio.timeout(_LIMITS.send_timeout_sec):
-                await send(start)
-                await send({"type": "http.response.body", "body": answer.body})
-        except TimeoutError:
-            abort_connection(scope)
+        status, kind, body = await self._answer(scope["path"], _accepted(scope["headers"]))
+        sending = send_whole(send, status.value, kind, body, *NOT_KEPT, CLOSE)
+        await send_in_time(scope, sending, _LIMITS.send_timeout_sec)
 
     async def _answer(self, path: str, accept: str) -> PageResponse:
         route = self._routes.get(path)

@@ -9,7 +9,7 @@ address takes all by saying nothing, and a way for an application to abort the c
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from ipaddress import IPv4Address, ip_address
 from typing import Any, Final, NamedTuple, cast
@@ -21,6 +21,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from feedmill.config import ServeConfig
 from feedmill.errors import UsageError
 
+CLOSE: Final = (b"connection", b"close")
+NOT_KEPT: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 # In a scope's extensions:
 ABORT: Final = "feedmill.cut"  # ends the connection at once
 CROWDED: Final = "feedmill.crowded"  # true when there are too many connections
@@ -74,6 +76,32 @@ async def http_server(
         finally:
             server.should_exit = True
             await asyncio.wait({serving})
+
+
+async def send_whole(
+    send: Any,  # noqa: ANN401  # ASGI's own type
+    status: int,
+    media_type: str,
+    body: bytes,
+    *more: tuple[bytes, bytes],
+) -> None:
+    """Send an answer that is complete at once, with further headers."""
+    headers = [
+        (b"content-type", media_type.encode()),
+        (b"content-length", str(len(body)).encode()),
+        *more,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_in_time(scope: Any, sending: Awaitable[None], limit_sec: float) -> None:  # noqa: ANN401
+    """Finish an answer; abort the connection of a client that does not read it within the limit."""
+    try:
+        async with asyncio.timeout(limit_sec):
+            await sending
+    except TimeoutError:
+        abort_connection(scope)
 
 
 def abort_connection(scope: Any) -> None:  # noqa: ANN401  # ASGI's own type
@@ -226,7 +254,7 @@ class _Connection(H11Protocol):
         headers = [
             (b"content-type", self.bad_request.media_type.encode()),
             (b"content-length", str(len(self.bad_request.body)).encode()),
-            (b"connection", b"close"),
+            CLOSE,
         ]
         answer = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
         for event in (answer, h11.Data(data=self.bad_request.body), h11.EndOfMessage()):

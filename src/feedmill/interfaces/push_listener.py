@@ -16,7 +16,14 @@ from feedmill.engine.push.receive import CallbackAnswer, receive, verify
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter
 from feedmill.errors import FeedmillError
-from feedmill.interfaces.http_server import BadRequestAnswer, abort_connection, http_server, listen
+from feedmill.interfaces.http_server import (
+    NOT_KEPT,
+    BadRequestAnswer,
+    http_server,
+    listen,
+    send_in_time,
+    send_whole,
+)
 from feedmill.model.fetch import Headers
 from feedmill.observe.log import logger
 from feedmill.push.messages import decode_form
@@ -26,6 +33,7 @@ _TOKEN_CHARS: Final = range(20, 100)
 _UNKNOWN_PER_SEC: Final = 50.0  # look-ups of tokens that were not seen before
 _KNOWN_TOKENS: Final = 100_000
 _DRAIN_SEC: Final = 5.0
+_TEXT: Final = "text/plain; charset=utf-8"
 
 
 @asynccontextmanager
@@ -66,22 +74,9 @@ class PushListener:
 
     async def __call__(self, scope: Any, read: Any, send: Any) -> None:  # noqa: ANN401  # ASGI's own types
         answer, wait_sec = await self._answer(scope, read)
-        headers = [
-            (b"content-type", b"text/plain; charset=utf-8"),
-            (b"content-length", str(len(answer.body)).encode()),
-            (b"cache-control", b"no-store"),
-            (b"x-content-type-options", b"nosniff"),
-        ]
-        if wait_sec:
-            headers.append((b"retry-after", str(int(wait_sec) + 1).encode()))
-        try:
-            async with asyncio.timeout(_LIMITS.send_timeout_sec):
-                await send(
-                    {"type": "http.response.start", "status": answer.status, "headers": headers}
-                )
-                await send({"type": "http.response.body", "body": answer.body})
-        except TimeoutError:
-            abort_connection(scope)
+        wait = ((b"retry-after", str(int(wait_sec) + 1).encode()),) if wait_sec else ()
+        sending = send_whole(send, answer.status, _TEXT, answer.body, *NOT_KEPT, *wait)
+        await send_in_time(scope, sending, _LIMITS.send_timeout_sec)
 
     async def _answer(self, scope: Any, read: Any) -> tuple[CallbackAnswer, float]:  # noqa: ANN401
         token = _token_of(scope["path"])

@@ -8,7 +8,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter, is_loopback
 from feedmill.errors import CrowdedError
 from feedmill.interfaces import request_auth
-from feedmill.interfaces.http_server import TimedBody, is_crowded
+from feedmill.interfaces.http_server import CLOSE, TimedBody, is_crowded, send_whole
 from feedmill.interfaces.mcp.tool import CALLER
 from feedmill.model.running.token import Caller
 
@@ -107,12 +107,4 @@ async def _refuse(
     code: str,
     *more: tuple[bytes, bytes],
 ) -> None:
-    body = error_body(code)
-    headers = [
-        (b"content-type", JSON.encode()),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-        *more,
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send_whole(send, status, JSON, error_body(code), CLOSE, *more)

@@ -6,7 +6,13 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp, Message, Receive, Send
 
-from feedmill.interfaces.http_server import TimedBody, abort_connection, is_crowded
+from feedmill.interfaces.http_server import (
+    CLOSE,
+    TimedBody,
+    abort_connection,
+    is_crowded,
+    send_whole,
+)
 from feedmill.interfaces.request_auth import is_allowed_host, is_cross_origin
 from feedmill.interfaces.rest.problems import MEDIA_TYPE, PROBLEM_KINDS, RequestError, problem_bytes
 from feedmill.interfaces.server_state import APP_STATE, AT_END, AppState
@@ -136,20 +142,8 @@ class _Exchange:
 
     async def refuse(self, code: str) -> None:
         """Answer with a problem before any route is called."""
-        body = problem_bytes(code)
-        headers = [
-            (b"content-type", MEDIA_TYPE.encode()),
-            (b"content-length", str(len(body)).encode()),
-            (b"connection", b"close"),
-        ]
-        start: Any = {
-            "type": "http.response.start",
-            "status": PROBLEM_KINDS[code].status,
-            "headers": headers,
-        }
-        end: Any = {"type": "http.response.body", "body": body, "more_body": False}
-        await self.send(start)
-        await self.send(end)
+        status = PROBLEM_KINDS[code].status
+        await send_whole(self.send, status, MEDIA_TYPE, problem_bytes(code), CLOSE)
 
     def cut(self) -> None:
         """Abort the connection, whatever is still to be sent."""
