@@ -1,7 +1,8 @@
 """The gRPC methods: each calls the same service function as REST."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Protocol, TypeVar
 
 from msgspec import Meta, structs
@@ -32,16 +33,14 @@ from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
 from feedmill.model.running.figures import Granularity, TopBy
 from feedmill.publish import shapes
 from feedmill.publish.figure_shapes import (
-    FeedFigures,
-    ServiceLevels,
     SimulationShape,
     TopFeeds,
-    TotalFigures,
 )
 from feedmill.publish.to_shapes import fetch_shape
 from feedmill.search.query import parse_query
 
 _PART_BYTES: Final = 64 * 1024
+_SPAN: Final = ("since", "until")
 
 
 class _Paged(Protocol):
@@ -64,11 +63,21 @@ P = TypeVar("P", bound=_Paged)
 T = TypeVar("T")
 
 
-def _ask(service: Callable[..., Awaitable[Any]], *names: str) -> UnaryHandler:
-    """Call a service with the values of these fields of the request."""
+def _ask(
+    service: Callable[..., Awaitable[Any]],
+    *names: str,
+    options: tuple[str, ...] = (),
+    chosen: Mapping[str, object] = MappingProxyType({}),
+) -> UnaryHandler:
+    """Call a service with the values of these fields of the request, the options that are set, and fields of `_Chosen`.
+
+    A chosen field that is empty has the value that is given here.
+    """
 
     async def answer(request: Any, room: CallContext) -> Any:  # noqa: ANN401  # any message, any shape
-        return await service(*[getattr(request, name) for name in names], room.services)
+        fields = [getattr(request, name) for name in names]
+        few = {name: _chosen(request, name, usual) for name, usual in chosen.items()}
+        return await service(*fields, room.services, **_given(request, *options), **few)
 
     return answer
 
@@ -99,10 +108,10 @@ def _given(request: Any, *names: str) -> dict[str, Any]:  # noqa: ANN401
     return {name: optional_field(request, name) for name in names}
 
 
-def _chosen(request: Any, name: str, usual: object = None) -> Any:  # noqa: ANN401
+def _chosen(request: Any, name: str, usual: object) -> Any:  # noqa: ANN401
     """A field of `_Chosen`; an empty one has its usual value."""
     value = optional_field(request, name) or usual
-    return getattr(convert_checked({} if value is None else {name: value}, _Chosen), name)
+    return getattr(convert_checked({name: value}, _Chosen), name)
 
 
 async def _add_feed(request: pb.AddFeedRequest, room: CallContext) -> pb.AddFeedReply:
@@ -119,30 +128,9 @@ async def _change_feed(request: pb.ChangeFeedRequest, room: CallContext) -> shap
     )
 
 
-async def _schedule(request: pb.ScheduleRequest, room: CallContext) -> shapes.DecisionPage:
-    return await queries.schedule(request.id, room.services, **_given(request, "limit"))
-
-
-async def _feed_stats(request: pb.FeedStatsRequest, room: CallContext) -> FeedFigures:
-    step = _chosen(request, "granularity")
-    asked = _given(request, "since", "until")
-    return await figures.feed_figures(request.id, room.services, **asked, granularity=step)
-
-
-async def _total_figures(request: pb.FiguresRequest, room: CallContext) -> TotalFigures:
-    step = _chosen(request, "granularity", "hour")
-    return await figures.total_figures(
-        room.services, **_given(request, "since", "until"), granularity=step
-    )
-
-
 async def _top_feeds(request: pb.TopFeedsRequest, room: CallContext) -> TopFeeds:
     asked = _given(request, "since", "until", "limit")
-    return await figures.top_feeds(_chosen(request, "by"), room.services, **asked)
-
-
-async def _service_levels(request: pb.ServiceLevelsRequest, room: CallContext) -> ServiceLevels:
-    return await levels(room.services, **_given(request, "day"))
+    return await figures.top_feeds(_chosen(request, "by", "new"), room.services, **asked)
 
 
 async def _simulate(request: pb.SimulateRequest, room: CallContext) -> SimulationShape:
@@ -255,18 +243,22 @@ GRPC_METHODS: Final[GrpcMethods] = {
     "Feeds/Change": GrpcMethod("write", _change_feed),
     "Feeds/Remove": GrpcMethod("write", _ask(queries.remove_feed, "id")),
     "Feeds/Refetch": GrpcMethod("write", _ask(queries.refetch, "id")),
-    "Feeds/Schedule": GrpcMethod("read", _schedule),
+    "Feeds/Schedule": GrpcMethod("read", _ask(queries.schedule, "id", options=("limit",))),
     "Feeds/Health": GrpcMethod("read", _ask(queries.health, "id")),
-    "Feeds/Stats": GrpcMethod("read", _feed_stats),
+    "Feeds/Stats": GrpcMethod(
+        "read", _ask(figures.feed_figures, "id", options=_SPAN, chosen={"granularity": "day"})
+    ),
     "Feeds/GetBackfill": GrpcMethod("read", _ask_feed(backfill.backfill_status)),
     "Feeds/StartBackfill": GrpcMethod("write", _ask_feed(backfill.start_backfill, "pages")),
     "Feeds/CancelBackfill": GrpcMethod("write", _ask_feed(backfill.cancel_backfill)),
     "Push/ListHubs": GrpcMethod("read", _ask(push.list_hubs)),
     "Push/Get": GrpcMethod("read", _ask_feed(push.feed_push)),
     "Push/Subscribe": GrpcMethod("write", _ask_feed(push.resubscribe)),
-    "Figures/Get": GrpcMethod("read", _total_figures),
+    "Figures/Get": GrpcMethod(
+        "read", _ask(figures.total_figures, options=_SPAN, chosen={"granularity": "hour"})
+    ),
     "Figures/Top": GrpcMethod("read", _top_feeds),
-    "Figures/ServiceLevels": GrpcMethod("read", _service_levels),
+    "Figures/ServiceLevels": GrpcMethod("read", _ask(levels, options=("day",))),
     "Figures/Status": GrpcMethod("read", _ask(status)),
     "Figures/Simulate": GrpcMethod("read", _simulate),
     "Hosts/List": GrpcMethod(
