@@ -25,11 +25,9 @@ def candidate_row(
     candidate: WindowCandidate, screening: Screening | None, *, max_chars: int
 ) -> shapes.CandidateRow:
     """A candidate with its screening."""
-    return shapes.CandidateRow(
-        candidate_id=candidate.candidate_id,
-        published_at=candidate.published_at,
-        is_undated=candidate.is_undated,
-        is_known=candidate.is_known,
+    return shapes.row_of(
+        shapes.CandidateRow,
+        candidate,
         opinion=None if screening is None else screening_opinion(screening),
         untrusted=shapes.UntrustedCandidate(
             title=clean_line(candidate.title or "", TITLE_CHARS),
@@ -43,39 +41,26 @@ def candidate_row(
 
 def screening_opinion(screening: Screening) -> shapes.ScreeningOpinion:
     """A suggestion; its reason quotes the feed, so it is marked untrusted too."""
-    return shapes.ScreeningOpinion(
-        suggestion=screening.suggestion,
-        topic=screening.topic,
+    return shapes.row_of(
+        shapes.ScreeningOpinion,
+        screening,
         score=round(screening.score, 3),
-        methods=list(screening.methods),
         decided_by=clean_line(screening.decided_by, _REASON_CHARS),
-        is_degraded=screening.is_degraded,
-        is_suspicious=screening.is_suspicious,
         untrusted=_reason(screening.reason, screening.evidence),
     )
 
 
 def score_row(score: ModelScore) -> shapes.ScoreRow:
     """The score of one method."""
-    return shapes.ScoreRow(
-        topic=score.topic,
-        method=score.method,
-        score=round(score.score, 3),
-        model_id=score.model_id,
-        untrusted=_reason(score.reason, score.evidence),
-    )
+    untrusted = _reason(score.reason, score.evidence)
+    return shapes.row_of(shapes.ScoreRow, score, score=round(score.score, 3), untrusted=untrusted)
 
 
 def source_row(source: SourceReport) -> shapes.SourceRow:
     """The result of a source."""
-    return shapes.SourceRow(
-        outcome=source.outcome,
-        reason=source.reason,
-        feed_id=source.feed_id,
-        http_status=source.http_status,
-        items=source.items,
-        in_window=source.in_window,
-        undated=source.undated,
+    return shapes.row_of(
+        shapes.SourceRow,
+        source,
         untrusted={
             "url": clean_line(source.url, URL_CHARS),
             "feed_title": clean_line(source.feed_title or "", TITLE_CHARS),

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from feedmill.engine.service import subscriptions
-from feedmill.interfaces.mcp.shapes import Discovery, FoundFeedRow
+from feedmill.interfaces.mcp.shapes import Discovery, FoundFeedRow, row_of
 from feedmill.interfaces.mcp.tool import Call, mcp_state_of, tool
 from feedmill.interfaces.mcp.untrusted import TITLE_CHARS, URL_CHARS
 from feedmill.publish.shapes import DiscoverWish
@@ -22,15 +22,13 @@ async def discover_feeds(
     """List the feeds that an address leads to. Sends requests; subscribes to nothing."""
     wish = DiscoverWish(url=url, budget=budget)
     found = await subscriptions.discover(wish, mcp_state_of(call).services)
-    return Discovery(
+    return row_of(
+        Discovery,
+        found,
         feeds=[
-            FoundFeedRow(
-                found_by=feed.found_by,
-                is_fetched=feed.is_fetched,
-                format=feed.format,
-                entries=feed.entries,
-                last_post=feed.last_post,
-                is_comments=feed.is_comments,
+            row_of(
+                FoundFeedRow,
+                feed,
                 untrusted={
                     "url": clean_line(feed.url, URL_CHARS),
                     "title": clean_line(feed.title or "", TITLE_CHARS),
@@ -39,9 +37,6 @@ async def discover_feeds(
             )
             for feed in found.feeds
         ],
-        reason=found.reason,
-        words=found.words,
-        requests=found.requests,
         tried=len(found.tried),
         not_tried=len(found.untried),
     )

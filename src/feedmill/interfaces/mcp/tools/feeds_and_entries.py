@@ -47,15 +47,13 @@ async def list_feeds(
 async def get_feed(call: Call, feed_id: ItemId) -> shapes.FeedAnswer:
     """Show one feed: addresses, state, schedule, last result."""
     feed = await queries.get_feed(feed_id, mcp_state_of(call).services)
-    return shapes.FeedAnswer(
+    return shapes.row_of(
+        shapes.FeedAnswer,
+        feed.stats,
         feed=feed_row(feed),
         type=feed.type,
         interval_sec=feed.schedule.interval_sec,
         reason=feed.schedule.reason,
-        last_result=feed.stats.last_result,
-        last_status=feed.stats.last_status,
-        consecutive_failures=feed.stats.consecutive_failures,
-        new_entries_last_fetch=feed.stats.new_entries_last_fetch,
         untrusted={
             "site_url": clean_line(feed.site_url or "", URL_CHARS),
             "aliases": [clean_line(url, URL_CHARS) for url in feed.aliases[:_ALIASES]],
@@ -70,13 +68,9 @@ async def explain_feed(call: Call, feed_id: ItemId) -> shapes.FeedExplanation:
     services = mcp_state_of(call).services
     health = await queries.health(feed_id, services)
     decisions = await queries.schedule(feed_id, services, limit=1)
-    return shapes.FeedExplanation(
-        feed_id=health.feed_id,
-        kind=health.kind,
-        health=health.health,
-        reason=health.reason,
-        since=health.since,
-        next_poll_at=health.next_poll_at,
+    return shapes.row_of(
+        shapes.FeedExplanation,
+        health,
         schedule=[clean_line(word, _WORDS_CHARS) for one in decisions.items for word in one.words],
         untrusted={
             "url": clean_line(health.url, URL_CHARS),

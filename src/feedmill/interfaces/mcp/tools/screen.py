@@ -11,7 +11,7 @@ from feedmill.app.screeners import default_topics, open_screeners
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.engine.two_phase.sidecar_files import read_screenings, write_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow
-from feedmill.interfaces.mcp.shapes import ScreenResult, Topics, TopicShape
+from feedmill.interfaces.mcp.shapes import ScreenResult, Topics, TopicShape, row_of
 from feedmill.interfaces.mcp.tool import Call, WindowId, mcp_state_of, tool
 from feedmill.model.screening import Screening, TopicSet
 from feedmill.screen import topics as topic_sets
@@ -47,12 +47,7 @@ def topics_shape(topics: TopicSet) -> Topics:
         name=topics.name,
         version=topics.version,
         topics=[
-            TopicShape(
-                id=one.id,
-                name=one.name,
-                description=one.description,
-                examples=list(one.examples[:_EXAMPLES_SHOWN]),
-            )
+            row_of(TopicShape, one, examples=list(one.examples[:_EXAMPLES_SHOWN]))
             for one in topics.topics
         ],
     )
