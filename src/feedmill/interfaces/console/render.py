@@ -126,9 +126,10 @@ def confirm_page(
 
 
 def secret_page(
-    request: AnyRequest, *, title: str, words: str, secret: str, here: str, back: str
+    request: AnyRequest, *, title: str, words: str, secret: str, here: str, back: str = ""
 ) -> Response[bytes]:
-    """A secret that is shown now and never again."""
+    """A secret that is shown now and never again; back is the place in the navigation, unless another one is given."""
+    back = back or here
     return page(
         request, "secret.html", title=title, here=here, words=words, secret=secret, back=back
     )

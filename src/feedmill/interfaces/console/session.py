@@ -6,7 +6,7 @@ loopback without any token in the store there is no login, as with REST (D30); f
 random cookie instead.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from hashlib import sha256
 from hmac import compare_digest
@@ -149,10 +149,21 @@ def notice_of(connection: Connection) -> str:
     return unquote(connection.cookies.get(NOTICE_COOKIE, ""))[:_MAX_NOTICE_CHARS]
 
 
-def text_field(form: FormMultiDict, name: str, most: int = _MAX_FIELD_CHARS) -> str:
-    """A text field without white space around it; empty when it is missing or a file."""
-    given = form.get(name, "")
-    return given.strip()[:most] if isinstance(given, str) else ""
+def text_field(given: Mapping[str, Any], name: str, most: int = _MAX_FIELD_CHARS) -> str:
+    """A text of a form or a query without white space around it; empty when it is missing or a file."""
+    text = given.get(name, "")
+    return text.strip()[:most] if isinstance(text, str) else ""
+
+
+def number_field(given: Mapping[str, Any], name: str, usual: int, digits: int = 7) -> int:
+    """A whole number of a query; the usual one when it is missing, too long or something else."""
+    text = str(given.get(name) or "")
+    return int(text) if text.isdecimal() and len(text) <= digits else usual
+
+
+def unknown_action(name: str) -> UsageError:
+    """The error of a form with an action that its page does not have."""
+    return UsageError(f"unknown action {name[:40]!r}")
 
 
 def tags_of(text: str) -> tuple[str, ...]:

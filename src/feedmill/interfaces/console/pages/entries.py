@@ -9,7 +9,7 @@ from litestar import Response, get
 from feedmill.engine.service import queries
 from feedmill.errors import ConflictError, UsageError
 from feedmill.interfaces.console.render import view
-from feedmill.interfaces.console.session import SCOPE
+from feedmill.interfaces.console.session import SCOPE, text_field
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 from feedmill.model.page import EntryFilter
@@ -26,7 +26,6 @@ _FIELDS: Final = (
     *_TIMES,
 )  # fmt: skip
 _PER_PAGE: Final = 50
-_MOST_CHARS: Final = 200
 # The content of an entry, in a frame of its own: nothing runs, nothing is loaded, no form is sent, and
 # the page around it cannot be reached.
 _FRAME: Final = {
@@ -51,7 +50,7 @@ _FRAME_HEAD: Final = (
 async def entries(request: AnyRequest) -> dict[str, Any]:
     """Entries that match, the newest first, each article once."""
     services, given = services_of(request), request.query_params
-    chosen = {name: str(given.get(name) or "").strip()[:_MOST_CHARS] for name in _FIELDS}
+    chosen = {name: text_field(given, name) for name in _FIELDS}
     try:
         found = await queries.entries(
             _filter_of(chosen), services, cursor=given.get("cursor") or None, limit=_PER_PAGE

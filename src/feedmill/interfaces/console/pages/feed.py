@@ -15,7 +15,13 @@ from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.console import charts
 from feedmill.interfaces.console.pages.feeds import HERE, mark_of
 from feedmill.interfaces.console.render import confirm_page, go_to, view
-from feedmill.interfaces.console.session import SCOPE, read_form, tags_of, text_field
+from feedmill.interfaces.console.session import (
+    SCOPE,
+    read_form,
+    tags_of,
+    text_field,
+    unknown_action,
+)
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed, FetchRecord
@@ -133,8 +139,7 @@ async def change(request: AnyRequest) -> Response[bytes]:
                 back=here,
             )
         case _:
-            message = f"unknown action {action[:40]!r}"
-            raise UsageError(message)
+            raise unknown_action(action)
     return go_to(request, here, words)
 
 

@@ -23,7 +23,6 @@ from feedmill.publish.shapes import FeedWish
 HERE: Final = "/console/feeds"
 _PER_PAGE: Final = 50
 _COUNTED: Final = 1_000  # matches of a search; that there are more is enough to know
-_MOST_CHARS: Final = 200
 _WORDS: Final = {
     "pause": "Pause",
     "resume": "Resume",
@@ -157,9 +156,9 @@ def feed_filter(given: dict[str, Any]) -> FeedFilter:
     order = given.get("order", "name")
     state = given.get("state")
     return FeedFilter(
-        text=str(given.get("text") or "").strip()[:_MOST_CHARS] or None,
-        tag=str(given.get("with_tag") or "").strip()[:_MOST_CHARS] or None,
-        host=str(given.get("host") or "").strip()[:_MOST_CHARS] or None,
+        text=text_field(given, "text") or None,
+        tag=text_field(given, "with_tag") or None,
+        host=text_field(given, "host") or None,
         state=cast("FeedListState", state) if state in get_args(FeedListState) else None,
         order=cast("FeedOrder", order) if order in get_args(FeedOrder) else "name",
         descending=bool(given.get("down")),

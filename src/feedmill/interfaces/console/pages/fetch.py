@@ -14,6 +14,7 @@ from feedmill.errors import NotFoundError
 from feedmill.interfaces.console.pages.feed import outcome_mark
 from feedmill.interfaces.console.pages.feeds import HERE
 from feedmill.interfaces.console.render import view
+from feedmill.interfaces.console.session import number_field
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 
@@ -31,8 +32,7 @@ async def fetch_page(request: AnyRequest) -> dict[str, Any]:
     services = services_of(request)
     fetch = await queries.fetch(str(request.path_params["fetch_id"]), services)
     feed = await queries.require_feed(fetch.feed_id, services)
-    asked = request.query_params.get("first", "1")
-    first = max(int(asked), 1) if asked.isdecimal() and len(asked) < 8 else 1
+    first = max(number_field(request.query_params, "first", 1), 1)
     view: DocumentView | None = None
     problem = ""
     try:

@@ -9,13 +9,13 @@ from feedmill.engine.service.feeds.push import list_hubs
 from feedmill.engine.service.health.feed_health import health_in_brief
 from feedmill.interfaces.console.pages.feeds import mark_of
 from feedmill.interfaces.console.render import view
+from feedmill.interfaces.console.session import text_field
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.page import FeedFilter
 from feedmill.publish.figure_shapes import HostShape
 
 HERE: Final = "/console/hosts"
 _PER_PAGE: Final = 50
-_MOST_CHARS: Final = 200
 _FEEDS: Final = 50
 _MARKS: Final = {"incident": "theirs", "paused": "host"}
 
@@ -24,7 +24,7 @@ _MARKS: Final = {"incident": "theirs", "paused": "host"}
 async def hosts(request: AnyRequest) -> dict[str, Any]:
     """A page of the list."""
     services, given = services_of(request), request.query_params
-    text = str(given.get("text") or "").strip()[:_MOST_CHARS]
+    text = text_field(given, "text")
     troubled = given.get("troubled") == "1"
     found = await list_hosts(
         services,

@@ -6,9 +6,9 @@ from typing import Any, Final
 from litestar import Response, post
 
 from feedmill.engine.service.jobs import cancel_job, list_jobs, retry_job
-from feedmill.errors import NotFoundError, UsageError
+from feedmill.errors import NotFoundError
 from feedmill.interfaces.console.render import go_to, view
-from feedmill.interfaces.console.session import SCOPE, read_form, text_field
+from feedmill.interfaces.console.session import SCOPE, read_form, text_field, unknown_action
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.running.job import JOB_STATES
 
@@ -57,6 +57,5 @@ async def change(request: AnyRequest) -> Response[bytes]:
             await retry_job(int(given), services)
             words = f"Job {given} is queued again."
         case other:
-            message = f"unknown action {other[:40]!r}"
-            raise UsageError(message)
+            raise unknown_action(other)
     return go_to(request, HERE, words)

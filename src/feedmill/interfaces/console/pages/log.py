@@ -11,7 +11,7 @@ from litestar.response import Stream
 from feedmill.engine.service import queries
 from feedmill.errors import CrowdedError
 from feedmill.interfaces.console.render import ENVIRONMENT, view
-from feedmill.interfaces.console.session import SCOPE, caller_of
+from feedmill.interfaces.console.session import SCOPE, caller_of, number_field
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.model.event import Event, EventType
 
@@ -34,7 +34,7 @@ async def log(request: AnyRequest) -> dict[str, Any]:
     services, choice = services_of(request), _choice(request)
     last = await services.store.last_seq()
     given = request.query_params.get("before", "")
-    end = min(int(given), last + 1) if given.isdecimal() and len(given) < 19 else last + 1
+    end = min(number_field(request.query_params, "before", last + 1, digits=18), last + 1)
     found, begin = await _back(request, end, choice)
     chosen = {name: ",".join(value) for name, value in choice.items() if value}
     return {

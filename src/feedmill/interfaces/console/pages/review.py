@@ -27,6 +27,7 @@ from feedmill.interfaces.console.session import (
     SCOPE,
     digest_of,
     known_caller,
+    number_field,
     read_form,
     session_of,
     text_field,
@@ -96,7 +97,6 @@ async def answer(request: AnyRequest) -> Response[bytes]:
         words=f"Give this ticket to {made.question.asked_by}. It is valid once, for this selection, "
         f"for {services.config.mcp.ticket_minutes} minutes.",
         secret=made.ticket,
-        back=HERE,
     )
 
 
@@ -139,8 +139,7 @@ async def window(request: AnyRequest) -> dict[str, Any]:
             and ((found := said.get(one.candidate_id)) is None or found.suggestion != "drop")
         )
     ]
-    given = str(request.query_params.get("first") or "0")
-    first = int(given) if given.isdecimal() and len(given) < 8 else 0
+    first = number_field(request.query_params, "first", 0)
     return {
         "kept": kept,
         "rows": rows[first : first + _PER_PAGE],

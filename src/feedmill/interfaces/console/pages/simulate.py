@@ -13,6 +13,7 @@ from feedmill.engine.service.feeds.simulate import (
 )
 from feedmill.interfaces.console.charts import strips
 from feedmill.interfaces.console.render import view
+from feedmill.interfaces.console.session import number_field, text_field
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.page import FeedFilter
 
@@ -21,7 +22,6 @@ _FEEDS: Final = 25  # of one simulation: more take longer than a page may
 _MOST_DAYS: Final = 90
 _USUAL_DAYS: Final = 30
 _POLICIES: Final = ("budget", "seed")
-_MOST_CHARS: Final = 200
 
 
 @view("/console/simulate", "simulate.html", "Simulate")
@@ -29,11 +29,9 @@ async def simulate(request: AnyRequest) -> dict[str, Any]:
     """The form, and the result when a policy was chosen."""
     services, given = services_of(request), request.query_params
     chosen = {
-        name: str(given.get(name) or "").strip()[:_MOST_CHARS]
-        for name in ("text", "with_tag", "policy", "settings", "days")
+        name: text_field(given, name) for name in ("text", "with_tag", "policy", "settings", "days")
     }
-    days = int(chosen["days"]) if chosen["days"].isdecimal() and len(chosen["days"]) < 5 else 0
-    days = min(max(days or _USUAL_DAYS, 1), _MOST_DAYS)
+    days = min(number_field(chosen, "days", 0, digits=4) or _USUAL_DAYS, _MOST_DAYS)
     found: SimulationResult | None = None
     is_none = False
     if chosen["policy"] or chosen["settings"]:

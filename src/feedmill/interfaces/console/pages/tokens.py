@@ -9,7 +9,7 @@ from litestar import Response, post
 from feedmill.engine.service.auth import get_token, issue_token, revoke_token, rotate_token
 from feedmill.errors import UsageError
 from feedmill.interfaces.console.render import confirm_page, go_to, secret_page, view
-from feedmill.interfaces.console.session import SCOPE, read_form, text_field
+from feedmill.interfaces.console.session import SCOPE, read_form, text_field, unknown_action
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.running.token import Scope
 
@@ -46,9 +46,7 @@ async def create(request: AnyRequest) -> Response[bytes]:
         expires_in=timedelta(days=int(days)) if days else None,
     )
     words = f"The token {made.token.name} was created."
-    return secret_page(
-        request, title="Token created", words=words, secret=made.secret, here=HERE, back=HERE
-    )
+    return secret_page(request, title="Token created", words=words, secret=made.secret, here=HERE)
 
 
 @post("/console/tokens/{token_id:str}/change", status_code=200, opt={SCOPE: "admin"})
@@ -61,12 +59,7 @@ async def change(request: AnyRequest) -> Response[bytes]:
             made = await rotate_token(token.id, _OVERLAP, services.store, services.clock)
             words = f"The secret of {token.name} was replaced; the one before is valid for one more day. Its sessions have ended."
             return secret_page(
-                request,
-                title="Token rotated",
-                words=words,
-                secret=made.secret,
-                here=HERE,
-                back=HERE,
+                request, title="Token rotated", words=words, secret=made.secret, here=HERE
             )
         case "revoke" if form.get("confirmed") == "1":
             await revoke_token(token.id, services.store, services.clock)
@@ -82,5 +75,4 @@ async def change(request: AnyRequest) -> Response[bytes]:
                 back=HERE,
             )
         case other:
-            message = f"unknown action {other[:40]!r}"
-            raise UsageError(message)
+            raise unknown_action(other)

@@ -9,7 +9,7 @@ from litestar import Response, post
 from feedmill.engine.service import webhooks
 from feedmill.errors import UsageError
 from feedmill.interfaces.console.render import confirm_page, go_to, secret_page, view
-from feedmill.interfaces.console.session import SCOPE, read_form, text_field
+from feedmill.interfaces.console.session import SCOPE, read_form, text_field, unknown_action
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 from feedmill.model.event import EventType
@@ -118,8 +118,7 @@ async def change(request: AnyRequest) -> Response[bytes]:
                 back=f"{HERE}/{webhook_id}",
             )
         case other:
-            message = f"unknown action {other[:40]!r}"
-            raise UsageError(message)
+            raise unknown_action(other)
     return go_to(request, f"{HERE}/{webhook_id}", words)
 
 
