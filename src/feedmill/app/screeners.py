@@ -27,6 +27,10 @@ from feedmill.screen.topics import choose_topics, merge_topics, read_topics
 if TYPE_CHECKING:
     from feedmill.adapters.screeners.encoders import Encoder
 
+default_topics = bundled_data.default_topics
+background = bundled_data.bundled_background  # for topic sets without the bundled one
+evaluation_set = bundled_data.evaluation_set
+
 MODELS_FOLDER: Final = "models"
 SCREENING_CACHE_NAME: Final = "screening.db"
 ScreenMethod = Literal["lexical", "embedding", "hybrid", "llm", "agent"]
@@ -106,27 +110,12 @@ async def open_screeners(
         yield OpenScreeners(tuple(screeners), asked, tuple(warnings))
 
 
-def default_topics() -> screening.TopicSet:
-    """The bundled topics of seed 001."""
-    return bundled_data.default_topics()
-
-
 def load_topics(path: Path | None, names: Sequence[str]) -> screening.TopicSet:
     """The topics with these names: the bundled ones, extended by those of a file."""
     topics = default_topics()
     if path is not None:
         topics = merge_topics(topics, read_topics(path.read_text("utf-8")))
     return choose_topics(topics, names)
-
-
-def background() -> tuple[str, ...]:
-    """Background sentences about other subjects, for topic sets without the bundled one."""
-    return bundled_data.bundled_background()
-
-
-def evaluation_set(name: screening.EvaluationSet = "sustainability") -> str:
-    """A bundled evaluation set, as JSON lines."""
-    return bundled_data.evaluation_set(name)
 
 
 def installed_models(config: Config) -> tuple[model_files.InstalledModel, ...]:
