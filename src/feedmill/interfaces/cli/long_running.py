@@ -3,9 +3,9 @@
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -169,27 +169,29 @@ async def role_services(
             for host, port in addresses:
                 await stack.enter_async_context(serve_health_page(routes, host, port))
         await stack.enter_async_context(heartbeat(services.store, services.clock, watch, role))
-        background = [group.create_task(warn_if_raw_not_shared(services, watch))]
+        loops: list[Coroutine[Any, Any, None]] = [
+            warn_if_raw_not_shared(services, watch),
+            _notify_systemd(ask, services, watch, liveness),
+        ]
         if addresses:
-            counting = run_counters(
-                services.store,
-                services.clock,
-                metrics,
-                watch,
-                top_feeds=services.config.observe.metrics_top_feeds,
-            )
-            background.append(group.create_task(counting))
-            gauging = run_gauges(
-                services.store, services.clock, metrics, watch, consumers=consumers
-            )
-            background.append(group.create_task(gauging))
-        background.append(group.create_task(_notify_systemd(ask, services, watch, liveness)))
+            store, clock = services.store, services.clock
+            loops += [
+                count_polls(services, watch, metrics),
+                run_gauges(store, clock, metrics, watch, consumers=consumers),
+            ]
+        background = [group.create_task(one) for one in loops]
         try:
             yield
         finally:
             watch.stop()
             for task in background:  # an unreachable store must not delay the end
                 task.cancel()
+
+
+async def count_polls(services: Services, watch: Lifecycle, metrics: Metrics) -> None:
+    """Keep the counters of the metrics up to date until the lifecycle stops."""
+    most = services.config.observe.metrics_top_feeds
+    await run_counters(services.store, services.clock, metrics, watch, top_feeds=most)
 
 
 def start_upkeep(

@@ -17,7 +17,6 @@ import click
 from feedmill.app.services import announce_settings, file_sinks
 from feedmill.config import Config
 from feedmill.engine.poll.scheduler import run_forever
-from feedmill.engine.run.gauges import run_counters
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
@@ -148,15 +147,7 @@ async def _work(
     sinks = await file_sinks(services) if with_mill else ()
     delivery = long_running.deliver_to_sinks(services, sinks, watch)
     async with role_tasks, delivery, asyncio.TaskGroup() as group:
-        counting = group.create_task(
-            run_counters(
-                services.store,
-                services.clock,
-                report.metrics,
-                watch,
-                top_feeds=services.config.observe.metrics_top_feeds,
-            )
-        )
+        counting = group.create_task(long_running.count_polls(services, watch, report.metrics))
         if with_mill:
             long_running.start_upkeep(group, services, watch, report, webhooks=True)
             group.create_task(run_forever(services, watch))
