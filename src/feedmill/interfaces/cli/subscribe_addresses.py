@@ -126,21 +126,13 @@ async def _subscribe_and_tag(
 async def _subscribe(
     url: str, options: AddOptions, subscriber: Subscriber, *, as_is: bool
 ) -> Subscribed | FeedChoices:
+    title, tags, overrides, choose, budget = options
     if as_is:
         return await subscribe_unchecked(
-            url,
-            subscriber.services,
-            title=options.title,
-            tags=options.tags,
-            overrides=options.overrides,
+            url, subscriber.services, title=title, tags=tags, overrides=overrides
         )
     return await subscriber.subscribe(
-        url,
-        title=options.title,
-        tags=options.tags,
-        overrides=options.overrides,
-        choose=options.choose,
-        budget=options.budget,
+        url, title=title, tags=tags, overrides=overrides, choose=choose, budget=budget
     )
 
 

@@ -4,11 +4,12 @@
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service import queries
 from feedmill.engine.service.contents import clusters as engine
+from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.interfaces.cli.command import Answer, answer_with, command, show_pages
-from feedmill.interfaces.cli.feed_switches import switch_feeds
 from feedmill.interfaces.cli.options import list_options, option
-from feedmill.interfaces.cli.output import show_table
+from feedmill.interfaces.cli.output import format_count, show_table
 from feedmill.publish.shapes import ClusterDetail, ClusterShape, FeedChange
 
 
@@ -36,8 +37,7 @@ def clusters(
     """
     for names, wanted in ((enable, True), (disable, False)):
         if names:
-            change = FeedChange(clusters=wanted)
-            switch_feeds(names, change, ("clusters",), what="clusters")
+            switch_feeds(names, FeedChange(clusters=wanted), ("clusters",), what="clusters")
     if enable or disable:
         return
 
@@ -52,6 +52,27 @@ def clusters(
         _row,
         empty="no story is carried by several feeds; FEEDMILL_CLUSTERS_ENABLED=true finds them",
     )
+
+
+def switch_feeds(
+    names: tuple[str, ...],
+    change: FeedChange,
+    shown: tuple[str, ...],  # overrides, the switch first
+    *,
+    what: str,
+) -> None:
+    """Change the overrides of feeds, such as a switch with its rules, and print those that are shown."""
+
+    async def action(services: Services) -> Answer:
+        done = []
+        for feed in await resolve_feeds(names, services):
+            own = (await queries.change_feed(feed.id, change, services)).overrides
+            done.append({"feed_id": feed.id} | {name: getattr(own, name) for name in shown})
+        state = "on" if getattr(change, shown[0]) else "off"
+        words = f"{what} are {state} for {format_count(len(done), 'feed')}"
+        return Answer({"items": done, "next": None}, words)
+
+    answer_with(action)
 
 
 def _row(one: ClusterShape) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from feedmill.engine.service.contents import full_texts
 from feedmill.engine.service.feed_lookup import resolve_feed, resolve_feeds
 from feedmill.errors import NotFoundError, UsageError, extra_hint
 from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.commands.entries.clusters import switch_feeds
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.feed_switches import switch_feeds
 from feedmill.interfaces.cli.options import feeds_argument, flag, option
 from feedmill.interfaces.cli.output import format_count, shorten
 from feedmill.model.derived.full_text import FullText

@@ -17,7 +17,7 @@ from feedmill.engine.service.contents import media as engine
 from feedmill.engine.service.feed_lookup import feed_id_of, resolve_feeds
 from feedmill.interfaces.cli import output
 from feedmill.interfaces.cli.command import Answer, Printer, command, show_pages
-from feedmill.interfaces.cli.feed_switches import switch_feeds
+from feedmill.interfaces.cli.commands.entries.clusters import switch_feeds
 from feedmill.interfaces.cli.options import feeds_argument, list_options, option, parse_duration
 from feedmill.model.derived.media import MEDIA_STATES, MediaItem
 from feedmill.publish.shapes import FeedChange, MediaPage
