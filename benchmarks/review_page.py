@@ -20,7 +20,7 @@ from benchmarks.browser import Browser
 
 from feedmill.app.screeners import default_topics, evaluation_set
 from feedmill.engine.two_phase.sidecar_files import read_selection
-from feedmill.interfaces.cli.review_html import review_page
+from feedmill.interfaces.cli.commands.two_phase.review import review_page
 from feedmill.model.candidate import SCHEMA, CandidateFile, Window, WindowCandidate
 from feedmill.model.screening import Screening
 from feedmill.screen.evaluate import read_gold

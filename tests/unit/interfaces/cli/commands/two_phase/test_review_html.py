@@ -10,7 +10,7 @@ import html5lib
 import pytest
 from tests.support.sample_candidate_files import a_file, candidate, said
 
-from feedmill.interfaces.cli.review_html import review_page
+from feedmill.interfaces.cli.commands.two_phase.review import review_page
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
