@@ -86,14 +86,6 @@ def show_json_line(value: object) -> None:
     click.echo(msgspec.json.encode(value))
 
 
-def show_result(value: object, words: str) -> None:
-    """The result of a command: as JSON, or in words."""
-    if is_json():
-        show_json(value)
-    else:
-        click.echo(words)
-
-
 def show_list(
     items: Sequence[object],
     head: Sequence[str],

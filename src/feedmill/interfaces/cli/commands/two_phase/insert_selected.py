@@ -15,8 +15,9 @@ from feedmill.engine.two_phase.candidate_file import (
     select_candidates,
 )
 from feedmill.engine.two_phase.insert_selected import insert_selected as insert_candidates
+from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
-from feedmill.interfaces.cli.options import flag, json_option, option
+from feedmill.interfaces.cli.options import flag, option
 from feedmill.interfaces.cli.output import format_count, shorten, show_json
 from feedmill.interfaces.cli.run_command import run_async, with_services
 from feedmill.model.candidate import CandidateFile, WindowCandidate
@@ -28,7 +29,7 @@ _NOT_REVIEWED = "the window was neither screened nor reviewed; nothing was writt
 _REVIEW = "run `feedmill screen {path}` or `feedmill review {path}` first, or add --unreviewed"
 
 
-@click.command("insert-selected")
+@command("insert-selected")
 @option(
     "--candidates FILE",
     "path",
@@ -49,7 +50,6 @@ _REVIEW = "run `feedmill screen {path}` or `feedmill review {path}` first, or ad
     "With --confirm: insert the whole of a window that was neither screened nor reviewed.",
 )
 @option("--confirmed-by NAME", "Name of the person who confirms [the current user].")
-@json_option
 def insert_selected(
     path: Path,
     selected_ids: str | None,

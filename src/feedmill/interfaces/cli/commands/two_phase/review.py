@@ -20,9 +20,10 @@ from feedmill.app.settings import current_time, user_name
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase import sidecar_files
 from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_candidate
+from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import flag, json_option, option
-from feedmill.interfaces.cli.output import shorten, show_json, show_result, style_text
+from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
 from feedmill.interfaces.cli.run_command import run_async
 from feedmill.model.candidate import CandidateFile, WindowCandidate
@@ -40,7 +41,7 @@ _UNSAFE: Final = {
 }
 
 
-@click.command()
+@command()
 @click.argument("candidates", type=click.Path(path_type=Path), metavar="CANDIDATES")
 @option(
     "--html OUT", "Write an HTML page instead.", type=click.Path(dir_okay=False, path_type=Path)
@@ -54,7 +55,6 @@ _UNSAFE: Final = {
 )
 @option("--topic TOPIC", "Only candidates suggested for this topic.")
 @flag("--all", "everything", "Include dropped and stored candidates.")
-@json_option
 def review(
     candidates: Path, html: Path | None, min_score: float, topic: str | None, *, everything: bool
 ) -> None:
@@ -90,10 +90,8 @@ def review(
             file, fitting, said, save_as=sidecar_files.selection_path(candidates).name, names=names
         )
         write_file(html, page.encode())
-        show_result(
-            {"out": str(html), "candidates": len(fitting)},
-            f"{len(fitting)} candidates written to {html}",
-        )
+        shape = {"out": str(html), "candidates": len(fitting)}
+        print_answer(Answer(shape, f"{len(fitting)} candidates written to {html}"))
     elif is_json():
         items = [summarise_candidate(one, said.get(one.candidate_id)) for one in shown]
         show_json({"items": items, "next": None})

@@ -16,8 +16,9 @@ from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase import candidate_file, sidecar_files
 from feedmill.engine.two_phase.screen import Evaluation, evaluate, screen_texts
 from feedmill.errors import TopicError, UsageError
+from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import flag, json_option, option
+from feedmill.interfaces.cli.options import flag, option
 from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.candidate import CandidateFile
@@ -54,7 +55,7 @@ class _Screened(NamedTuple):
     topics: TopicSet
 
 
-@click.command()
+@command()
 @click.argument("candidates", type=_path, required=False)
 @option(
     "--topics",
@@ -89,7 +90,6 @@ class _Screened(NamedTuple):
     "Which bundled set to evaluate on [sustainability].",
     choices=get_args(EvaluationSet),
 )
-@json_option
 def screen(
     candidates: Path | None,
     topic_file: Path | None,

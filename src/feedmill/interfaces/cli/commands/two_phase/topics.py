@@ -4,7 +4,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 from msgspec.structs import replace
@@ -21,9 +21,10 @@ from feedmill.engine.two_phase.improve_topic import (
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.engine.two_phase.sidecar_files import parse_ids
 from feedmill.errors import TopicError
+from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import json_option, option
-from feedmill.interfaces.cli.output import shorten, show_json, show_result, show_table
+from feedmill.interfaces.cli.options import option
+from feedmill.interfaces.cli.output import shorten, show_json, show_table
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.screening import Screening, ScreenText, Topic, TopicSet
 from feedmill.screen.texts import screen_text_of
@@ -39,7 +40,7 @@ def topics() -> None:
     """Write, test and improve topics for screening."""
 
 
-@topics.command("new")
+@command("new", of=topics)
 @click.argument("topic_id", metavar="ID")
 @option("--name", "What the topic is called.", required=True)
 @option("--description", "One line that says what it is about.", required=True)
@@ -52,7 +53,6 @@ def topics() -> None:
     default="topics.toml",
     type=click.Path(dir_okay=False, path_type=Path),
 )
-@json_option
 def new_topic(
     topic_id: str,
     name: str,
@@ -86,16 +86,14 @@ def new_topic(
         return weaknesses(TopicSet(name="", topics=(topic,)))
 
     weak = run_async(action)
-    _show(
-        {"id": topic_id, "path": str(path), "warnings": list(weak)},
-        [f"added {topic_id} to {path}", *weak, f"next: feedmill topics improve {path} WINDOW"],
-    )
+    lines = [f"added {topic_id} to {path}", *weak, f"next: feedmill topics improve {path} WINDOW"]
+    shape = {"id": topic_id, "path": str(path), "warnings": list(weak)}
+    print_answer(Answer(shape, "\n".join(lines)))
 
 
-@topics.command("test")
+@command("test", of=topics)
 @click.argument("path", type=_path, metavar="FILE")
 @click.argument("window", type=_path, metavar="WINDOW")
-@json_option
 def test_topics(path: Path, window: Path) -> None:
     """Show the best entries of a window for each topic. Nothing is written."""
     config = config_of()
@@ -133,14 +131,13 @@ def test_topics(path: Path, window: Path) -> None:
         click.echo(f"note: {words}", err=True)
 
 
-@topics.command("improve")
+@command("improve", of=topics)
 @click.argument("path", type=_path, metavar="FILE")
 @click.argument("window", type=_path, metavar="WINDOW")
 @option("--topic", "name", "The topic to improve [the only one of the file].")
 @option("--count", "Entries to label.", least=4, most=100, default=10)
 @option("--about", "Instead of asking: ids of entries about the topic, such as 3,7.")
 @option("--not-about", "Instead of asking: ids of entries about something else.")
-@json_option
 def improve(
     path: Path,
     window: Path,
@@ -184,20 +181,19 @@ def improve(
         kept = tuple(done.topic if one.id == topic.id else one for one in own.topics)
         write_file(path, write_topics(replace(own, topics=kept)).encode())
     change = "written" if done.is_changed else "not changed: it would do worse with these examples"
-    _show(
-        {
-            "topic": topic.id,
-            "labels": len(labelled),
-            "f1": [done.f1_before, done.f1_after],
-            "auc": [done.auc_before, done.auc_after],
-            "is_changed": done.is_changed,
-        },
-        [
-            f"{topic.id}: F1 {done.f1_before:.2f} before, {done.f1_after:.2f} after",
-            f"AUC {done.auc_before:.2f} before, {done.auc_after:.2f} after",
-            f"{len(labelled)} entries, each measured without itself; {change}",
-        ],
+    shape = {
+        "topic": topic.id,
+        "labels": len(labelled),
+        "f1": [done.f1_before, done.f1_after],
+        "auc": [done.auc_before, done.auc_after],
+        "is_changed": done.is_changed,
+    }
+    words = (
+        f"{topic.id}: F1 {done.f1_before:.2f} before, {done.f1_after:.2f} after\n"
+        f"AUC {done.auc_before:.2f} before, {done.auc_after:.2f} after\n"
+        f"{len(labelled)} entries, each measured without itself; {change}"
     )
+    print_answer(Answer(shape, words))
 
 
 async def _loaded(path: Path) -> TopicSet:
@@ -259,7 +255,3 @@ def _asked(texts: Sequence[ScreenText], topic: Topic) -> list[Labelled]:
         if said != "s":
             found.append(Labelled(text, said == "y"))
     return found
-
-
-def _show(shape: dict[str, Any], lines: Sequence[str]) -> None:
-    show_result(shape, "\n".join(lines))
