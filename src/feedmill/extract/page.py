@@ -1,19 +1,21 @@
-"""Extracts the text of a web page: by the feed's own selector first, else by trafilatura in its fast mode.
+"""Extracts the text of a web page: by the feed's own selector (CSS or XPath) first, else by trafilatura in its fast mode.
 
 Bad markup gives a result, never an exception. Work is not bounded here: callers that read foreign pages do
 it in a process with a deadline and a memory limit (adapters/extractor). The HTML is not sanitised yet.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
+import lxml.etree
 import lxml.html
 import trafilatura
+from lxml.cssselect import CSSSelector, SelectorError
 
 from feedmill.canonicalise.discovery.html_page import page_text, read_page
 from feedmill.canonicalise.policies import canonical_link
 from feedmill.errors import UsageError
-from feedmill.extract.selector import select
 from feedmill.model.derived.full_text import ExtractedText, NoFullText, PageTask
 
 RECIPE: Final = "2"  # grows when our use of the extractor changes what comes out
@@ -137,3 +139,28 @@ def is_paywalled(markup: str) -> bool:
         if found is not None:
             return found[1].lower() == locked
     return False
+
+
+def select(markup: str, selector: str) -> Sequence[str]:
+    """The elements that a CSS selector, or an XPath that begins with / or (, finds; each as HTML.
+
+    What lies inside another that was found is not repeated. UsageError for a selector that is none.
+    """
+    tree = lxml.html.document_fromstring(markup)
+    found = [
+        one for one in compile_selector(selector)(tree) if isinstance(one, lxml.html.HtmlElement)
+    ]
+    inside = set(found)
+    outer = [one for one in found if inside.isdisjoint(one.iterancestors())]
+    return [lxml.html.tostring(one, encoding="unicode", with_tail=False) for one in outer]
+
+
+def compile_selector(selector: str) -> Any:  # noqa: ANN401  # lxml's own types
+    """The selector as a function of a tree; UsageError says what is wrong with it."""
+    try:
+        if selector.lstrip().startswith(("/", "(")):
+            return lxml.etree.XPath(selector)
+        return CSSSelector(selector, translator="html")
+    except (SelectorError, lxml.etree.XPathError) as problem:
+        message = f"{selector!r} is neither a CSS selector nor an XPath: {problem}"
+        raise UsageError(message) from None

@@ -1,7 +1,8 @@
 """Detects script and language of a short text: by its letters, and by its function words.
 
 A method that cannot read a language does not vote on it. So an answer is given only where it is clear; a
-title without function words has no language, and is judged by its script.
+title without function words has no language, and is judged by its script. Function words say nothing about
+a subject either, so lexical scoring leaves them out.
 """
 
 import re
@@ -11,7 +12,42 @@ from heapq import nlargest
 from operator import itemgetter
 from typing import Final
 
-from feedmill.screen.stop_words import STOP_WORDS
+# one word in quotes each would be many pages
+# fmt: off
+STOP_WORDS: Final[dict[str, frozenset[str]]] = {
+    code: frozenset(words.split())
+    for code, words in {
+        "en": "the of and to in is that for it with as was on are by this be at from or an have not but they his her their which will has had were been its after who would about into than more can when you we our your how why what these those there if so no up out only over some also says said",
+        "de": "der die das und ist nicht ein eine einen einem einer eines zu den dem des von mit sich auf für im in auch als es an werden wird wurde aus er sie wir ihr hat haben dass bei nach wie oder aber noch nur über kann sind so um am zum zur vor durch gegen unter ohne bis wenn mehr sein seine was man war soll will darf muss diese dieser dieses wer wo warum wann wieder jetzt doch keine kein ab",
+        "fr": "le la les de des du un une et est en que qui dans pour pas sur au aux avec ce cette ces son sa ses il elle ils nous vous plus par ne se sont été être mais ou où leur leurs après sans sous chez entre comme tout tous très deux fait ont a à d l s n c qu y on si bien encore dont vers pourquoi comment quand",
+        "es": "el la los las de del un una unos unas y es en que para por con no se su sus al lo como más pero o sobre entre ya sin también fue ha han son está hasta desde cuando muy todo todos esta este estos estas nos le les ser tras ante donde quien qué cómo porque si dos hay",
+        "it": "il lo la i gli le di del della dei delle dello un uno una e è in che per con non si su da al alla ai alle nel nella nei sono come più ma o anche ha hanno dal dalla questo questa questi dopo tra fra senza suo sua loro ci se cosa perché quando chi due tutti molto essere era",
+        "pt": "o a os as de do da dos das um uma e é em no na nos nas que para por com não se ao aos mais como mas ou foi são sua seu seus suas à às pelo pela já também até entre sem sobre depois há está ser tem têm quando muito onde este esta isto ele ela",
+        "nl": "de het een en is van in op te dat die voor met niet zijn aan er om ook als bij maar nog uit naar door over wordt worden werd heeft hebben wat hoe tot dan kan of meer zo geen hun je we zich onder tegen na al deze dit wie waarom jaar",
+        "sv": "och att det är en ett i på som för med av inte den till har de om var från men så kan ska vi du jag han hon eller när vid efter också sig ut över under bara nu mot utan mer än hur vad blir",
+        "da": "og at det er en et i på som for med af ikke den til har de om var fra men så kan skal vi du jeg han hun eller når ved efter også sig ud over under kun nu mod uden mere end hvordan hvad bliver",
+        "nb": "og at det er en et i på som for med av ikke den til har de om var fra men så kan skal vi du jeg han hun eller når ved etter også seg ut over under bare nå mot uten mer enn hvordan hva blir",
+        "fi": "ja on ei se että joka oli ovat mutta myös kun tai hän niin kuin sen ole vain jos sekä jo nyt mukaan jotka tämä ovat olla voi mitä miten kanssa jälkeen ennen vielä",
+        "pl": "i w na z do się nie jest to że o jak po za od dla przez ale czy są był była było tym tego ten ta te co już tylko oraz przy ich jego jej może nad pod bez także które który która gdy być więcej u a",
+        "cs": "a v na se je že s z do o i k to po za od pro jako jsou ale nebo byl byla bylo které který která už jen také při podle mezi jeho její jak co když tak ve ze po být více u není",
+        "sk": "a v na sa je že s z do o i k to po za od pre ako sú ale alebo bol bola bolo ktoré ktorý ktorá už len aj pri podľa medzi jeho jej čo keď tak vo zo byť viac u nie",
+        "hu": "a az és hogy nem is egy de van ez meg csak már mint volt vagy ha el ki még azt lesz nagy után szerint által fel le be ezt ami aki több mert között",
+        "ro": "și în de la cu pe un o nu că este a al ale din care pentru mai se ce sunt au fost fi sau dar prin după lor lui această acest acesta când cum dacă între fără până",
+        "ru": "и в не на что с по как это к из за от для он она они но а у же то бы его её их был была было были при до или так мы вы о об во со после без ещё уже когда если только где чтобы который которая которые также",
+        "uk": "і в у не на що з по як це до із за від для він вона вони але а та же то б його її їх був була було були при або так ми ви про об після без ще вже коли якщо лише де щоб який яка які також є",
+        "bg": "и в не на че с по като това към от за той тя те но а се да е са беше или така ние вие след без още вече когато ако само където който която които също",
+        "el": "και το η ο να της του τα για με στο στη από την τον που είναι δεν θα στην στον τις τους των ένα μια σε ως αλλά ή κατά μετά πριν πιο αυτό οι",
+        "tr": "ve bir bu da de için ile çok daha en gibi kadar olan olarak ne ama mi mı her o sonra ise değil var yok ya göre ki önce veya şu nasıl neden",
+        "ar": "في من على إلى أن هذا هذه التي الذي عن مع كان كانت لا ما هو هي بعد قبل بين كل قد لم لن ثم أو و أي حتى عند غير خلال منذ",
+        "fa": "و در به از که این را با است برای آن یک تا بر هم های می شد شده بود اند خود نیز یا اما هر ما او پس",
+        "he": "של את על לא זה הוא היא עם כי גם אל או אם יש כל מה אך בין עוד רק היה הם אחרי לפני",
+        "hi": "के का की है में को से और पर ने यह हैं कि एक नहीं भी तो था थे इस वह लिए साथ हो बाद",
+        "id": "yang dan di ke dari untuk dengan pada ini itu tidak adalah akan dalam juga oleh sebagai bisa karena telah sudah lebih atau ada saat para kepada setelah mereka kita",
+        "vi": "và của là có không được cho trong các một những với để này khi đã từ người về như đến ra cũng sẽ nhiều vào tại nhưng trên hay theo",
+    }.items()
+}
+# fmt: on
+
 
 UNKNOWN: Final = ""
 OTHER: Final = "und"  # letters of a script that is not in the list

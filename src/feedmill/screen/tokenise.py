@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from feedmill.model.derived.simplified_chinese import to_simplified_chinese
-from feedmill.screen.language import language_of
-from feedmill.screen.stop_words import STOP_WORDS
+from feedmill.screen.language import STOP_WORDS, language_of
 
 # Han, kana, Hangul and Thai are written without spaces, or with few.
 _CLOSE: Final = (

@@ -3,13 +3,85 @@
 A month by name settles the order. Without one, a year of four digits in front settles it, and
 otherwise the numbers must leave one reading: 10/14/2025 is a day, 03/04/2025 is not. Dots are
 written day first wherever dots are written.
+
+The months are a table by language and the folding that makes one key of `Févr.`, `FÉVR` and `fevr`. Each line gives
+the forms of one language, January first, months divided by a bar: short forms, full names and, where dates use it, the
+genitive. Forms that mean different months in different languages are left to the larger language (Croatian *listopad* is
+October, Polish and Czech *listopad* November).
 """
 # Tested in tests/unit/normalise/dates/test_parse.py
 
 import re
+import unicodedata
 from datetime import date
 
-from feedmill.normalise.dates.months import month_number
+
+def fold_accents(text: str) -> str:
+    """Return the text in lower case and without accents; digits of other scripts stay themselves.
+
+    The canonical decomposition is used, never the compatible one: that would make ASCII digits
+    of full-width ones, and a date must not be read by accident.
+    """
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFD", text.casefold())
+    bare = "".join(part for part in parts if unicodedata.category(part) != "Mn")
+    return unicodedata.normalize("NFC", bare).translate(_LETTERS_WITHOUT_DECOMPOSITION)
+
+
+def month_number(word: str) -> int | None:
+    """Return 1 to 12 for the folded name of a month, None for any other word."""
+    return _MONTHS.get(word)
+
+
+_LETTERS_WITHOUT_DECOMPOSITION = str.maketrans({"ł": "l", "ø": "o", "ı": "i", "đ": "d"})
+
+NAMES_BY_LANGUAGE = {
+    "English": "jan january | feb february | mar march | apr april | may | jun june | jul july | aug august | sep sept september | oct october | nov november | dec december",
+    "German": "jan jän januar jänner | feb febr feber februar | mär märz mrz maerz | apr april | mai | jun juni | jul juli | aug august | sep sept september | okt oktober | nov november | dez dezember",
+    "French": "jan janv janvier | fév févr février | mars | avr avril | mai | juin | juil juill juillet | aoû août | sep sept septembre | oct octobre | nov novembre | déc décembre",
+    "Italian": "gen genn gennaio | feb febb febbraio | mar marzo | apr aprile | mag maggio | giu giugno | lug luglio | ago agosto | set sett settembre | ott ottobre | nov novembre | dic dicembre",
+    "Spanish": "ene enero | feb febrero | mar marzo | abr abril | may mayo | jun junio | jul julio | ago agosto | sep sept set septiembre setiembre | oct octubre | nov noviembre | dic diciembre",
+    "Portuguese": "jan janeiro | fev fevereiro | mar março | abr abril | mai maio | jun junho | jul julho | ago agosto | set setembro | out outubro | nov novembro | dez dezembro",
+    "Catalan": "gen gener | febr febrer | març | abr abril | maig | juny | jul juliol | ag agost | set setembre | oct octubre | nov novembre | des desembre",
+    "Galician": "xan xaneiro | feb febreiro | mar marzo | abr abril | mai maio | xuñ xuño | xul xullo | ago agosto | set setembro | out outubro | nov novembro | dec decembro",
+    "Dutch": "jan januari | feb februari | mrt maart | apr april | mei | jun juni | jul juli | aug augustus | sep sept september | okt oktober | nov november | dec december",
+    "Swedish": "jan januari | feb februari | mar mars | apr april | maj | jun juni | jul juli | aug augusti | sep sept september | okt oktober | nov november | dec december",
+    "Danish": "jan januar | feb februar | mar marts | apr april | maj | jun juni | jul juli | aug august | sep sept september | okt oktober | nov november | dec december",
+    "Norwegian": "jan januar | feb februar | mar mars | apr april | mai | jun juni | jul juli | aug august | sep sept september | okt oktober | nov november | des desember",
+    "Icelandic": "jan janúar | feb febrúar | mar mars | apr apríl | maí | jún júní | júl júlí | ágú ágúst | sep sept september | okt október | nóv nóvember | des desember",
+    "Finnish": "tammi tammikuu tammikuuta | helmi helmikuu helmikuuta | maalis maaliskuu maaliskuuta | huhti huhtikuu huhtikuuta | touko toukokuu toukokuuta | kesä kesäkuu kesäkuuta | heinä heinäkuu heinäkuuta | elo elokuu elokuuta | syys syyskuu syyskuuta | loka lokakuu lokakuuta | marras marraskuu marraskuuta | joulu joulukuu joulukuuta",
+    "Estonian": "jaan jaanuar | veebr veebruar | märts | apr aprill | mai | juuni | juuli | aug august | sept september | okt oktoober | nov november | dets detsember",
+    "Latvian": "janv janvāris janvārī | febr februāris februārī | marts martā | apr aprīlis aprīlī | maijs maijā | jūn jūnijs jūnijā | jūl jūlijs jūlijā | aug augusts augustā | sept septembris septembrī | okt oktobris oktobrī | nov novembris novembrī | dec decembris decembrī",
+    "Lithuanian": "saus sausis sausio | vas vasaris vasario | kov kovas kovo | bal balandis balandžio | geg gegužė gegužės | birž birželis birželio | liep liepa liepos | rugp rugpjūtis rugpjūčio | rugs rugsėjis rugsėjo | spal spalis spalio | lapkr lapkritis lapkričio | gruod gruodis gruodžio",
+    "Polish": "sty styczeń stycznia | lut luty lutego | mar marzec marca | kwi kwiecień kwietnia | maj maja | cze czerwiec czerwca | lip lipiec lipca | sie sierpień sierpnia | wrz wrzesień września | paź październik października | lis listopad listopada | gru grudzień grudnia",
+    "Czech": "led leden ledna | úno únor února | bře březen března | dub duben dubna | kvě květen května | čvn čer červen června | čvc červenec července | srp srpen srpna | zář září | říj říjen října | lis listopad listopadu | pro prosinec prosince",
+    "Slovak": "jan január januára | feb február februára | mar marec marca | apr apríl apríla | máj mája | jún júna | júl júla | aug august augusta | sep september septembra | okt október októbra | nov november novembra | dec december decembra",
+    "Slovenian": "jan januar januarja | feb februar februarja | mar marec marca | apr april aprila | maj maja | jun junij junija | jul julij julija | avg avgust avgusta | sep september septembra | okt oktober oktobra | nov november novembra | dec december decembra",
+    "Croatian": "siječanj siječnja | veljača veljače | ožujak ožujka | travanj travnja | svibanj svibnja | lipanj lipnja | srpanj srpnja | kolovoz kolovoza | rujan rujna | | studeni studenog studenoga | prosinac prosinca",
+    "Serbian": "jan januar | feb februar | mar mart | apr april | maj | jun juni | jul juli | avg avgust | sep sept septembar | okt oktobar | nov novembar | dec decembar",
+    "Serbian (Cyrillic)": "јан јануар | феб фебруар | мар март | апр април | мај | јун јуни | јул јули | авг август | сеп септембар | окт октобар | нов новембар | дец децембар",
+    "Hungarian": "jan január | feb febr február | már márc március | ápr április | máj május | jún június | júl július | aug augusztus | szep szept szeptember | okt október | nov november | dec december",
+    "Romanian": "ian ianuarie | feb febr februarie | mar martie | apr aprilie | mai | iun iunie | iul iulie | aug august | sep sept septembrie | oct octombrie | nov noi noiembrie | dec decembrie",
+    "Albanian": "jan janar | shk shkurt | mars | pri prill | maj | qer qershor | korr korrik | gusht | sht shtator | tet tetor | nën nëntor | dhj dhjetor",
+    "Turkish": "oca ocak | şub şubat | mar mart | nis nisan | may mayıs | haz haziran | tem temmuz | ağu ağustos | eyl eylül | eki ekim | kas kasım | ara aralık",
+    "Indonesian": "jan januari | feb februari | mar maret mac | apr april | mei | jun juni | jul juli julai | agu agt agustus ogos | sep september | okt oktober | nov november | des desember disember",
+    "Russian": "янв январь января | фев февр февраль февраля | мар март марта | апр апрель апреля | май мая | июн июнь июня | июл июль июля | авг август августа | сен сент сентябрь сентября | окт октябрь октября | ноя нояб ноябрь ноября | дек декабрь декабря",
+    "Ukrainian": "січ січень січня | лют лютий лютого | бер березень березня | кві квіт квітень квітня | тра трав травень травня | чер черв червень червня | лип липень липня | сер серп серпень серпня | вер вересень вересня | жов жовт жовтень жовтня | лис листоп листопад листопада | гру груд грудень грудня",
+    "Bulgarian": "яну януари | фев февруари | мар март | апр април | май | юни | юли | авг август | сеп септември | окт октомври | ное ноември | дек декември",
+    "Greek": "ιαν ιανουάριος ιανουαρίου | φεβ φεβρουάριος φεβρουαρίου | μαρ μάρτιος μαρτίου | απρ απρίλιος απριλίου | μαϊ μάιος μαΐου | ιουν ιούν ιούνιος ιουνίου | ιουλ ιούλ ιούλιος ιουλίου | αυγ αύγ αύγουστος αυγούστου | σεπ σεπτ σεπτέμβριος σεπτεμβρίου | οκτ οκτώβριος οκτωβρίου | νοε νοέ νοέμβριος νοεμβρίου | δεκ δεκέμβριος δεκεμβρίου",
+    "Arabic": "يناير | فبراير | مارس | أبريل إبريل | مايو | يونيو يونيه | يوليو يوليه | أغسطس | سبتمبر | أكتوبر | نوفمبر | ديسمبر",
+    "Arabic (Levant)": "| شباط | آذار | نيسان | أيار | حزيران | تموز | آب | أيلول | | |",
+    "Hebrew": "ינואר בינואר | פברואר בפברואר | מרץ במרץ | אפריל באפריל | מאי במאי | יוני ביוני | יולי ביולי | אוגוסט באוגוסט | ספטמבר בספטמבר | אוקטובר באוקטובר | נובמבר בנובמבר | דצמבר בדצמבר",
+    "Chinese": "一月 | 二月 | 三月 | 四月 | 五月 | 六月 | 七月 | 八月 | 九月 | 十月 | 十一月 | 十二月",
+}
+
+_MONTHS = {
+    fold_accents(word): number
+    for names in NAMES_BY_LANGUAGE.values()
+    for number, words in enumerate(names.split("|"), start=1)
+    for word in words.split()
+}
 
 
 def read_day(text: str, *, whole: bool) -> date | None:

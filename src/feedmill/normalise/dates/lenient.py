@@ -16,8 +16,7 @@ Digits are those of ASCII only. The text is short (`dates.MAX_CHARS`), so nothin
 import re
 from datetime import UTC, date, datetime, time, timedelta
 
-from feedmill.normalise.dates.days import read_day
-from feedmill.normalise.dates.months import fold_accents
+from feedmill.normalise.dates.days import fold_accents, read_day
 from feedmill.normalise.dates.times import find_time, read_am_pm, since_midnight
 from feedmill.normalise.dates.zones import is_zone_name, zone_minutes
 

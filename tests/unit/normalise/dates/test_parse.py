@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.normalise.dates.months import NAMES_BY_LANGUAGE, fold_accents, month_number
+from feedmill.normalise.dates.days import NAMES_BY_LANGUAGE, fold_accents, month_number
 from feedmill.normalise.dates.parse import MAX_DATE_CHARS, parse_date
 from feedmill.normalise.dates.zones import is_zone_name
 

@@ -150,7 +150,7 @@ def _check_selector(selector: str | None) -> None:
     if selector is None:
         return
     try:
-        from feedmill.extract.selector import compile_selector  # noqa: PLC0415  # an extra
+        from feedmill.extract.page import compile_selector  # noqa: PLC0415  # an extra
 
         compile_selector(selector)
     except ImportError:
