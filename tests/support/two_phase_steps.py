@@ -7,9 +7,9 @@ from typing import Any
 from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, rss
 
+from feedmill.engine.two_phase.candidates import window_between
 from feedmill.engine.two_phase.collect_window import collect_window, source_from_address
 from feedmill.engine.two_phase.insert_selected import insert_selected
-from feedmill.engine.two_phase.window import window_between
 from feedmill.model.candidate import CandidateFile
 from feedmill.model.screening import Confirmation, InsertResult
 from feedmill_demo.render import http_date

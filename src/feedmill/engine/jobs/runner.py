@@ -22,8 +22,7 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from feedmill.engine.jobs import backfill, cluster, fulltext, media, websub, websub_hub
-from feedmill.engine.jobs.kind import JobKind, JobRun
-from feedmill.engine.jobs.settle import settlement_of
+from feedmill.engine.jobs.kind import JobKind, JobRun, settlement_of
 from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.retry import Backoff, is_transient, retry

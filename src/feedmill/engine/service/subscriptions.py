@@ -1,4 +1,4 @@
-"""Subscribes for the APIs: one address or a list of them; exports OPML.
+"""Subscribes for the APIs: one address or a list of them; exports OPML; one action on many feeds (pause, resume, refetch, tag, remove).
 
 One address is resolved first, as on the command line. A list is added as listed, because a program
 waits for the answer: no request is made, and polling finds out.
@@ -6,6 +6,7 @@ waits for the answer: no request is made, and polling finds out.
 # Tested in tests/integration/interfaces/rest/
 
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 from msgspec.structs import replace
 
@@ -13,19 +14,21 @@ from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.poll.refresh import keep_first_fetch
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import iterate_feeds
-from feedmill.engine.service.queries import check_intervals
+from feedmill.engine.service.queries import change_feed, check_intervals, remove_feed, require_feed
 from feedmill.engine.subscribe.add_feed import Subscribed, subscribe_unchecked, validate_address
 from feedmill.engine.subscribe.canonicalise import canonicalise_with
 from feedmill.engine.subscribe.import_list import ADDED, EXISTING, import_outlines
 from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opml
 from feedmill.engine.subscribe.no_feed import no_feed_error
 from feedmill.engine.subscribe.subscriber import FeedChoices, KeepFirst, Subscriber
-from feedmill.errors import ListError, SeveralFeedsError
+from feedmill.errors import ListError, NotFoundError, SeveralFeedsError, UsageError
 from feedmill.model.addresses import mask_address
 from feedmill.model.base import filled
 from feedmill.model.canonical import NotCanonical
 from feedmill.model.feed import FeedOverrides
+from feedmill.model.page import FeedFilter
 from feedmill.publish import shapes
+from feedmill.publish.shapes import FeedChange
 from feedmill.publish.to_shapes import added_feed
 
 
@@ -125,3 +128,56 @@ async def _subscribe(
     if isinstance(done, FeedChoices):
         raise SeveralFeedsError(done.words, done.feeds)
     return done
+
+
+BulkAction = Literal["pause", "resume", "refetch", "add-tag", "remove-tag", "remove"]
+MAX_BULK_FEEDS = 2_000  # of one action
+
+
+def bulk_action(name: str, tag: str) -> BulkAction:
+    """The action of that name; UsageError for another one, or for a tag that is missing."""
+    known: tuple[BulkAction, ...] = get_args(BulkAction)
+    found = next((one for one in known if one == name), None)
+    if found is None:
+        message = f"unknown action {name[:40]!r}; known are: {', '.join(known)}"
+        raise UsageError(message)
+    is_tag = bool(tag.strip()) and tag.isprintable() and len(tag) <= 100
+    if found in ("add-tag", "remove-tag") and not is_tag:
+        message = "a tag of 1 to 100 printable characters is needed"
+        raise UsageError(message)
+    return found
+
+
+async def matching_feed_ids(where: FeedFilter, services: Services) -> tuple[str, ...]:
+    """The feeds that a list shows, at most as many as one action takes."""
+    page = await services.store.find_feeds(where, limit=MAX_BULK_FEEDS)
+    return tuple(feed.id for feed in page.items)
+
+
+async def apply_to_feeds(
+    action: BulkAction, feed_ids: Sequence[str], services: Services, *, tag: str = ""
+) -> int:
+    """Do it to each feed; how many there were. A feed that is gone meanwhile is passed over."""
+    if action == "refetch":
+        return await services.store.make_due(list(feed_ids), services.clock.now())
+    done = 0
+    for feed_id in dict.fromkeys(feed_ids):
+        try:
+            await _apply(action, feed_id, services, tag.strip())
+        except NotFoundError:
+            continue
+        done += 1
+    return done
+
+
+async def _apply(action: BulkAction, feed_id: str, services: Services, tag: str) -> None:
+    if action == "remove":
+        await remove_feed(feed_id, services)
+        return
+    if action in ("pause", "resume"):
+        change = FeedChange(paused=action == "pause")
+    else:
+        feed = await require_feed(feed_id, services)
+        tags = {*feed.tags, tag} if action == "add-tag" else {*feed.tags} - {tag}
+        change = FeedChange(tags=tuple(sorted(tags)))
+    await change_feed(feed_id, change, services)

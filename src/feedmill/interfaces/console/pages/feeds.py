@@ -8,7 +8,6 @@ from litestar import Response, post
 from litestar.datastructures import UploadFile
 
 from feedmill.engine.service import subscriptions
-from feedmill.engine.service.feeds import bulk_feeds
 from feedmill.engine.service.health.feed_health import health_in_brief
 from feedmill.errors import SeveralFeedsError, UsageError
 from feedmill.interfaces.console.render import go_to, page, view
@@ -53,7 +52,7 @@ async def feeds(request: AnyRequest) -> dict[str, Any]:
         "total": total,
         "is_more": where.text is not None and total == _COUNTED,
         "states": get_args(FeedListState),
-        "most": bulk_feeds.MAX_BULK_FEEDS,
+        "most": subscriptions.MAX_BULK_FEEDS,
         "actions": _WORDS,
         "is_first": "cursor" not in given,
         "next": _link(chosen, cursor=write_cursor(kind, found.next)) if found.next else None,
@@ -115,13 +114,13 @@ async def bulk(request: AnyRequest) -> Response[bytes]:
     """Ask before something is done to many feeds; do it when the answer was yes."""
     form, services = await read_form(request), services_of(request)
     tag = text_field(form, "tag")
-    action = bulk_feeds.bulk_action(text_field(form, "action"), tag)
+    action = subscriptions.bulk_action(text_field(form, "action"), tag)
     where = feed_filter({key: str(value) for key, value in form.multi_items()})
     is_all = form.get("all") == "1"
     if is_all:
-        ids = await bulk_feeds.matching_feed_ids(where, services)
+        ids = await subscriptions.matching_feed_ids(where, services)
     else:
-        ids = tuple(str(one) for one in form.getall("feed", []))[: bulk_feeds.MAX_BULK_FEEDS]
+        ids = tuple(str(one) for one in form.getall("feed", []))[: subscriptions.MAX_BULK_FEEDS]
     if not ids:
         message = "no feed was selected"
         raise UsageError(message)
@@ -129,7 +128,7 @@ async def bulk(request: AnyRequest) -> Response[bytes]:
     # Feeds come into a list and leave it: the answer holds for those that the question was about.
     is_changed = is_confirmed and is_all and form.get("digest") != digest
     if is_confirmed and not is_changed:
-        count = await bulk_feeds.apply_to_feeds(action, ids, services, tag=tag)
+        count = await subscriptions.apply_to_feeds(action, ids, services, tag=tag)
         words = f"{_WORDS[action]} {count:,} {'feed' if count == 1 else 'feeds'}: done."
         return go_to(request, _link(query_of(where)), words)
     shown = [await services.store.feed(one) for one in ids[:20]]

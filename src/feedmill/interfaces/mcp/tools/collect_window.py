@@ -11,6 +11,7 @@ from pydantic import Field
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import iterate_feeds
+from feedmill.engine.two_phase.candidates import window_between, window_of_last
 from feedmill.engine.two_phase.collect_source import WindowSource
 from feedmill.engine.two_phase.collect_window import (
     collect_window,
@@ -18,7 +19,6 @@ from feedmill.engine.two_phase.collect_window import (
     source_from_address,
     source_from_feed,
 )
-from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.engine.two_phase.window_library import SavedWindow
 from feedmill.errors import UsageError
 from feedmill.interfaces.mcp.shapes import CollectedWindow

@@ -15,6 +15,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds
 from feedmill.engine.subscribe.list_formats import read_list
 from feedmill.engine.two_phase.candidate_file import write_candidates
+from feedmill.engine.two_phase.candidates import window_between, window_of_last
 from feedmill.engine.two_phase.collect_source import WindowSource
 from feedmill.engine.two_phase.collect_window import (
     DEFAULT_PAGES,
@@ -24,7 +25,6 @@ from feedmill.engine.two_phase.collect_window import (
 )
 from feedmill.engine.two_phase.collect_window import collect_window as collect_candidates
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path
-from feedmill.engine.two_phase.window import window_between, window_of_last
 from feedmill.errors import BlobError, ListError, StoreError, UsageError
 from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.options import (

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from feedmill.engine.two_phase.window import is_within, window_between, window_of_last
+from feedmill.engine.two_phase.candidates import is_within, window_between, window_of_last
 from feedmill.errors import CandidateError
 from feedmill.model.candidate import Window
 

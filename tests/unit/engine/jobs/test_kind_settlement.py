@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from feedmill.engine.jobs.kind import JobKind, JobRun
-from feedmill.engine.jobs.settle import settlement_of
+from feedmill.engine.jobs.kind import JobKind, JobRun, settlement_of
 from feedmill.model.running.job import Again, Done, Failed, Job, JobResult, Later
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
