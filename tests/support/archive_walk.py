@@ -16,7 +16,7 @@ from feedmill.adapters.settings import load_config
 from feedmill.app.services import open_services
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.service.feeds.backfill import start_backfill
+from feedmill.engine.service.jobs import start_backfill
 from feedmill.model.page import EntryFilter
 from feedmill.model.running.job import JobState
 from feedmill_demo.server.script import Request, document

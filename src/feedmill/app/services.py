@@ -30,9 +30,9 @@ from feedmill.engine.deliver.whole_entries import ENTRIES_AT_ONCE, entry_lines
 from feedmill.engine.maintain.raw_owner import check_raw_owner, describe_owner
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.entries import Extractor
 from feedmill.engine.ports.events import Bus, Sink
 from feedmill.engine.ports.fetcher import Fetcher
-from feedmill.engine.ports.full_texts import Extractor
 from feedmill.engine.ports.media import MediaFiles
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.memory_budget import MemoryBudget

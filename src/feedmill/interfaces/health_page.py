@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from feedmill.config import ServeConfig
-from feedmill.engine.run.liveness import Liveness
+from feedmill.engine.run.readiness import Liveness
 from feedmill.interfaces.http_server import (
     CLOSE,
     NOT_KEPT,

@@ -1,14 +1,17 @@
-"""Resuming a download: what to ask for, and what the answer means for the bytes that are there.
+"""Resuming a download: what to ask for, what the answer means for the bytes that are there, and whether the file is the wanted one.
 
 A range is asked for with If-Range only (RFC 9110 13.1.5, 14.2): a file that has changed comes whole, and
 begins anew. A weak ETag cannot be used so; without a strong one the date is, without either nothing is.
 """
 
 import re
+from base64 import b64decode
+from binascii import Error as Base64Error
 from typing import Final
 
+from feedmill.media.types import sniff_type, usual_type
 from feedmill.model.base import Value
-from feedmill.model.derived.media import PartialState
+from feedmill.model.derived.media import MediaFailure, PartialState
 from feedmill.model.fetch import Headers
 
 _CONTENT_RANGE: Final = re.compile(r"bytes\s+(?:(\d{1,18})-(\d{1,18})|\*)/(\d{1,18}|\*)")
@@ -125,3 +128,54 @@ def read_range(asked: str | None, size_bytes: int) -> ByteRange | Unsatisfiable 
         if last and int(last) < start:
             return None
     return ByteRange(start=start, end=end) if start < end else Unsatisfiable()
+
+
+_SRI: Final = re.compile(r"(sha256|sha384|sha512)-([A-Za-z0-9+/]{20,100}={0,2})")
+_TEXTS: Final = ("text/", "application/json", "application/xhtml+xml", "application/xml")
+
+
+class GoodFile(Value):
+    """The file is whole and what it should be."""
+
+    media_type: str | None
+
+
+class BadFile(Value):
+    """Why the file is not kept."""
+
+    reason: MediaFailure
+    detail: str = ""
+
+
+def judge_file(
+    head: bytes,
+    size_bytes: int,
+    *,
+    total: int | None,
+    feed_type: str | None,
+    sent_type: str | None,
+) -> GoodFile | BadFile:
+    """The verdict on a download that has ended; `total` is the length that the server named.
+
+    The length in the feed counts for nothing: most publishers guess it.
+    """
+    if size_bytes == 0:
+        return BadFile(reason="empty")
+    if total is not None and size_bytes != total:
+        return BadFile(reason="truncated", detail=f"{size_bytes} of {total} bytes")
+    found, asked = sniff_type(head), usual_type(feed_type) or ""
+    is_text = found is not None and found.startswith(_TEXTS)
+    if found == "text/html" or (is_text and not asked.startswith(_TEXTS)):
+        return BadFile(reason="not-media", detail=f"the server sent {found}")
+    return GoodFile(media_type=found or usual_type(sent_type) or asked or None)
+
+
+def expected_digest(integrity: str | None) -> tuple[str, str] | None:
+    """The strongest digest of an integrity attribute, as algorithm and hexadecimal; None: it has none."""
+    found = []
+    for algorithm, text in _SRI.findall(integrity or ""):
+        try:
+            found.append((algorithm, b64decode(text, validate=True).hex()))
+        except Base64Error:
+            continue
+    return max(found, default=None)

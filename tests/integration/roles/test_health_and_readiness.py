@@ -17,8 +17,7 @@ from feedmill.app.doctor import readiness_checks_for
 from feedmill.app.services import open_services
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.liveness import Liveness
-from feedmill.engine.run.readiness import check_readiness
+from feedmill.engine.run.readiness import Liveness, check_readiness
 
 WORKER = ("worker",)
 

@@ -22,8 +22,16 @@ from feedmill.errors import UsageError
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import is_trusted, plan_download, without_credentials
-from feedmill.media.judge import BadFile, expected_digest, judge_file
-from feedmill.media.resume import Append, Mismatch, StartAnew, judge_answer, resume_fields
+from feedmill.media.resume import (
+    Append,
+    BadFile,
+    Mismatch,
+    StartAnew,
+    expected_digest,
+    judge_answer,
+    judge_file,
+    resume_fields,
+)
 from feedmill.media.select import DOWNLOAD_KIND, SELECT_KIND, rules_of, select_files, wants_media
 from feedmill.media.types import HEAD_BYTES
 from feedmill.model.derived.media import MediaItem

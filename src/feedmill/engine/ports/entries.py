@@ -1,4 +1,4 @@
-"""Store protocols: what a document is compared with, its commit, stored entries, records of requests, exports, clusters."""
+"""Store protocols: what a document is compared with, its commit, stored entries, records of requests, exports, clusters, full texts."""
 # Tested in tests/contracts/
 
 from collections.abc import Callable, Sequence
@@ -13,8 +13,9 @@ from feedmill.model.derived.cluster import (
     SketchBatch,
     StoredStory,
 )
+from feedmill.model.derived.full_text import ExtractedText, FullText, NoFullText, PageTask
 from feedmill.model.event import NewEvent, Revision, StoredArticle, StoredEntry
-from feedmill.model.feed import FetchRecord
+from feedmill.model.feed import BlobRef, FetchRecord
 from feedmill.model.identity import IdentityKey, KnownEntry
 from feedmill.model.page import EntryFilter, LinePage, Page
 from feedmill.model.refresh import Committed, ExistingEntries, Refresh, StoredDocument
@@ -143,3 +144,30 @@ class ClusterStore(Protocol):
     async def mirrors(
         self, *, min_common: int, min_share: float, limit: int
     ) -> tuple[Mirrors, ...]: ...
+
+
+class Extractor(Protocol):
+    """The text of a page, sanitised; a page that breaks it costs a deadline and nothing else."""
+
+    async def extract(self, task: PageTask) -> ExtractedText | NoFullText: ...
+
+
+class FullTextStore(Protocol):
+    """Full texts, one per entry."""
+
+    async def save_full_text(
+        self,
+        found: FullText,
+        *,
+        blob: BlobRef | None = None,
+        events: Sequence[NewEvent] = (),
+        step: JobStep | None = None,
+    ) -> bool: ...  # False: the entry is gone, or the job was lost
+    async def full_text(self, entry_uid: str) -> FullText | None: ...
+    async def full_texts_of(
+        self, entry_uids: Sequence[str]
+    ) -> dict[str, FullText]: ...  # that were extracted
+    async def full_texts(
+        self, *, feed_id: str | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[FullText]: ...
+    async def last_page_at(self, url: str) -> datetime | None: ...  # of the host of the address

@@ -1,4 +1,4 @@
-"""Store protocols: subscriptions, changes of address and merges, progress of imports, WebSub hubs."""
+"""Store protocols: subscriptions, lanes and the pace of hosts, changes of address and merges, progress of imports, WebSub hubs."""
 # Tested in tests/contracts/
 
 from collections.abc import Sequence
@@ -7,7 +7,10 @@ from typing import Protocol
 
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import (
+    Claim,
     Feed,
+    HostLane,
+    HostPace,
     ImportedOutline,
     Lane,
     MergeCounts,
@@ -16,7 +19,7 @@ from feedmill.model.feed import (
     MoveCandidate,
     NewFeed,
 )
-from feedmill.model.page import FeedFilter, Page
+from feedmill.model.page import FeedFilter, HostFilter, Page
 from feedmill.model.push import HubTally, PushSubscription
 
 
@@ -98,3 +101,47 @@ class PushStore(Protocol):
     ) -> bool: ...  # its counters stay
     async def reject_push(self, subscription_id: int) -> None: ...
     async def hub_tallies(self, hub: str | None = None) -> tuple[HubTally, ...]: ...
+
+
+class ScheduleStore(Protocol):
+    """Lanes: claim, renew, release; what is due and when."""
+
+    async def claim(
+        self,
+        owner: str,
+        *,
+        now: datetime,
+        lease_sec: float,
+        max_lanes: int,
+        max_feeds: int,
+        only: Sequence[str] | None = None,  # these feeds and no others
+    ) -> tuple[Claim, ...]: ...
+    async def renew(
+        self,
+        lane: Lane,
+        *,
+        owner: str,
+        until: datetime,
+        feeds: Sequence[str] = (),  # still to be polled: their next run moves along (D25)
+    ) -> bool: ...
+    async def release(
+        self,
+        lane: Lane,
+        pace: HostPace,
+        *,
+        now: datetime,
+        deferred: Sequence[tuple[str, datetime]] = (),  # feeds not polled after all: (id, due at)
+    ) -> None: ...
+    async def next_due_at(self, only: Sequence[str] | None = None) -> datetime | None: ...
+    async def due_lanes(self, now: datetime) -> int: ...  # that could be claimed
+    async def follow_clock(self, now: datetime, *, lease_sec: float) -> int: ...
+
+
+class HostStore(Protocol):
+    """The pace of a host, for requests that no lane makes."""
+
+    async def host_pace(self, url: str) -> HostPace | None: ...  # as last stored
+    async def host_lanes(
+        self, where: HostFilter, *, now: datetime, after: str | None = None, limit: int = 100
+    ) -> Page[HostLane]: ...  # by name; a lane of a big host each
+    async def limit_host(self, url: str, until: datetime, reason: str | None = None) -> None: ...

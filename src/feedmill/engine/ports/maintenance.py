@@ -1,4 +1,4 @@
-"""Store protocols: retention and consistency, leases by name, heartbeats of workers, API tokens."""
+"""Store protocols: retention and consistency, leases by name, heartbeats of workers, API tokens, figures of polls."""
 # Tested in tests/contracts/
 
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from feedmill.model.event import NewEvent
+from feedmill.model.running import figures
 from feedmill.model.running.storage import CheckedRows, PurgeCuts
 from feedmill.model.running.token import Token, TokenSecret
 from feedmill.model.running.worker import Worker, WorkerView
@@ -74,3 +75,35 @@ class TokenStore(Protocol):
         self, token_id: str, sha256: str, *, until: datetime, now: datetime
     ) -> None: ...  # one more secret of the token, which expires
     async def close_session(self, sha256: str) -> None: ...
+
+
+class FigureStore(Protocol):
+    """Figures that were committed with the polls; spans without polls are left out."""
+
+    async def feed_days(
+        self, feed_id: str, *, since: datetime, until: datetime
+    ) -> tuple[figures.FiguresAt, ...]: ...
+    async def feed_hours(
+        self, feed_id: str, *, since: datetime, until: datetime
+    ) -> tuple[figures.FiguresAt, ...]: ...  # as far back as fetches are kept
+    async def feed_failures(
+        self, feed_id: str, *, since: datetime, until: datetime
+    ) -> tuple[figures.FailureCount, ...]: ...  # of whole days
+    async def host_failures(
+        self, *, since: datetime, until: datetime, limit: int = 20
+    ) -> tuple[figures.FailureCount, ...]: ...
+    async def poll_totals(
+        self, *, since: datetime, until: datetime
+    ) -> tuple[figures.TotalsAt, ...]: ...  # by the hour; by the day where hours were compacted
+    async def top_feeds(
+        self, by: figures.TopBy, *, since: datetime, until: datetime, limit: int = 20
+    ) -> tuple[figures.FeedRank, ...]: ...
+    async def feed_counts(self, now: datetime) -> figures.FeedCounts: ...
+    async def budget_counts(self, day: datetime, *, target: float) -> figures.BudgetCounts: ...
+    async def freshness(
+        self, day: datetime, *, now: datetime | None, initial_interval_sec: float
+    ) -> figures.Freshness: ...  # None: only what was late on that day, not what is overdue
+    async def store_sizes(self) -> figures.StoreSizes: ...
+    async def compact_figures(
+        self, *, now: datetime, hours_until: datetime, days_until: datetime
+    ) -> int: ...

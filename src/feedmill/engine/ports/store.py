@@ -5,13 +5,19 @@ from typing import Protocol
 
 from feedmill.engine.ports import entries, maintenance
 from feedmill.engine.ports.blobs import RawIndex
+from feedmill.engine.ports.entries import FullTextStore
 from feedmill.engine.ports.events import EventLog, WebhookStore
-from feedmill.engine.ports.feeds import FeedStore, ImportStore, MoveStore, PushStore
-from feedmill.engine.ports.figures import FigureStore
-from feedmill.engine.ports.full_texts import FullTextStore
+from feedmill.engine.ports.feeds import (
+    FeedStore,
+    HostStore,
+    ImportStore,
+    MoveStore,
+    PushStore,
+    ScheduleStore,
+)
 from feedmill.engine.ports.jobs import JobStore
+from feedmill.engine.ports.maintenance import FigureStore
 from feedmill.engine.ports.media import MediaStore
-from feedmill.engine.ports.schedule import HostStore, ScheduleStore
 from feedmill.engine.ports.two_phase import ConfirmationStore, ScreenStore
 
 

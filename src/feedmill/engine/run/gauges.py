@@ -8,11 +8,10 @@ from typing import Final, Protocol
 
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import EventLog, WebhookStore
-from feedmill.engine.ports.figures import FigureStore
+from feedmill.engine.ports.feeds import HostStore, ScheduleStore
 from feedmill.engine.ports.jobs import JobStore
-from feedmill.engine.ports.maintenance import MaintenanceStore
+from feedmill.engine.ports.maintenance import FigureStore, MaintenanceStore
 from feedmill.engine.ports.media import MediaStore
-from feedmill.engine.ports.schedule import HostStore, ScheduleStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import FeedmillError
 from feedmill.model.page import HostFilter

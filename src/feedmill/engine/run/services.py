@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from feedmill.config import Config
 from feedmill.engine.ports.blobs import Blobs
 from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.entries import Extractor
 from feedmill.engine.ports.fetcher import Downloader, Fetcher
-from feedmill.engine.ports.full_texts import Extractor
 from feedmill.engine.ports.media import MediaFiles
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.memory_budget import MemoryBudget

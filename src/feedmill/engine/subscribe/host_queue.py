@@ -17,7 +17,7 @@ from feedmill.canonicalise.urls import http_url, split_url
 from feedmill.config import HostConfig
 from feedmill.engine.documents.fetch_document import Answer, outcome_of
 from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.schedule import HostStore
+from feedmill.engine.ports.feeds import HostStore
 from feedmill.model.feed import HostPace
 from feedmill.model.fetch import Failed, Verdict
 from feedmill.model.schedule import Outcome

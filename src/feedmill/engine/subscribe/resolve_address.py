@@ -22,10 +22,9 @@ from feedmill.engine.subscribe.discover import check_known, discover
 from feedmill.engine.subscribe.feed_facts import described, group_formats
 from feedmill.engine.subscribe.list_formats import read_list
 from feedmill.engine.subscribe.no_feed import no_feed_error, nothing_found_error, words_of_end
-from feedmill.engine.subscribe.other_formats import find_other_format
 from feedmill.engine.subscribe.probe import Prober, ProbeResult, document_of
 from feedmill.engine.subscribe.robots_gate import RobotsGate
-from feedmill.engine.subscribe.same_feed import continues_feed, prove_same
+from feedmill.engine.subscribe.same_feed import continues_feed, find_other_format, prove_same
 from feedmill.errors import NoFeedError, UsageError
 from feedmill.fetch.guard import printable_url
 from feedmill.model import canonical

@@ -22,7 +22,6 @@ from feedmill.engine.ports.fetcher import Fetcher, FetchOptions
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe import add_feed
 from feedmill.engine.subscribe.host_queue import HostQueue
-from feedmill.engine.subscribe.other_formats import merge_with_twins
 from feedmill.engine.subscribe.probe import Prober
 from feedmill.engine.subscribe.resolve_address import (
     CHOOSE_BEST,
@@ -31,6 +30,7 @@ from feedmill.engine.subscribe.resolve_address import (
     RecentlySubscribed,
 )
 from feedmill.engine.subscribe.robots_gate import RobotsGate, RobotsOrigin
+from feedmill.engine.subscribe.same_feed import merge_with_twins
 from feedmill.fetch.plan import is_trusted, without_credentials
 from feedmill.model.canonical import Discovered
 from feedmill.model.feed import Feed, FeedOverrides

@@ -22,8 +22,7 @@ from feedmill.engine.ports.events import Sink
 from feedmill.engine.run.gauges import run_counters, run_gauges
 from feedmill.engine.run.heartbeat import heartbeat
 from feedmill.engine.run.lifecycle import Lifecycle, RefreshListener
-from feedmill.engine.run.liveness import Liveness
-from feedmill.engine.run.readiness import check_readiness, run_systemd_status
+from feedmill.engine.run.readiness import Liveness, check_readiness, run_systemd_status
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.retry import FIRST_WAIT_SEC, is_transient
 from feedmill.engine.run.services import Services

@@ -9,9 +9,9 @@ from msgspec import Meta, structs
 
 from feedmill.engine.service import jobs, queries, subscriptions
 from feedmill.engine.service.contents import clusters, media
-from feedmill.engine.service.feeds import backfill, hosts, push, simulate
+from feedmill.engine.service.feeds import hosts, push, simulate
 from feedmill.engine.service.health import figures
-from feedmill.engine.service.health.service_levels import service_levels as levels
+from feedmill.engine.service.health.status import service_levels as levels
 from feedmill.engine.service.health.status import status
 from feedmill.errors import SeveralFeedsError, UsageError
 from feedmill.interfaces.grpc.event_stream import parse_event_request, watch_events
@@ -248,9 +248,9 @@ GRPC_METHODS: Final[GrpcMethods] = {
     "Feeds/Stats": GrpcMethod(
         "read", _ask(figures.feed_figures, "id", options=_SPAN, chosen={"granularity": "day"})
     ),
-    "Feeds/GetBackfill": GrpcMethod("read", _ask_feed(backfill.backfill_status)),
-    "Feeds/StartBackfill": GrpcMethod("write", _ask_feed(backfill.start_backfill, "pages")),
-    "Feeds/CancelBackfill": GrpcMethod("write", _ask_feed(backfill.cancel_backfill)),
+    "Feeds/GetBackfill": GrpcMethod("read", _ask_feed(jobs.backfill_status)),
+    "Feeds/StartBackfill": GrpcMethod("write", _ask_feed(jobs.start_backfill, "pages")),
+    "Feeds/CancelBackfill": GrpcMethod("write", _ask_feed(jobs.cancel_backfill)),
     "Push/ListHubs": GrpcMethod("read", _ask(push.list_hubs)),
     "Push/Get": GrpcMethod("read", _ask_feed(push.feed_push)),
     "Push/Subscribe": GrpcMethod("write", _ask_feed(push.resubscribe)),

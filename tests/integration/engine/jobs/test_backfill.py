@@ -10,7 +10,7 @@ from tests.support.job_kinds import run_due
 from feedmill.config import BackfillConfig
 from feedmill.engine.jobs.backfill import KIND
 from feedmill.engine.maintain.retention import purge
-from feedmill.engine.service.feeds.backfill import (
+from feedmill.engine.service.jobs import (
     backfill_status,
     cancel_backfill,
     plan_backfill,

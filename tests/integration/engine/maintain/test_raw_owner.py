@@ -20,9 +20,8 @@ from feedmill.app.doctor import run_doctor
 from feedmill.app.services import DATABASE_NAME, open_services
 from feedmill.config import BlobsConfig, Config, RetentionConfig, StoreConfig
 from feedmill.engine.documents.raw_documents import load_body
-from feedmill.engine.maintain.adopt_blobs import AdoptResult, adopt_blobs
 from feedmill.engine.maintain.move_blobs import delete_moved, move_blobs
-from feedmill.engine.maintain.raw_owner import check_raw_owner
+from feedmill.engine.maintain.raw_owner import AdoptResult, adopt_blobs, check_raw_owner
 from feedmill.engine.maintain.retention import purge, verify_integrity
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.run.services import Services

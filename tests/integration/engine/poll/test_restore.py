@@ -21,7 +21,7 @@ from feedmill.config import BlobsConfig, Config, RetentionConfig, StoreConfig
 from feedmill.engine.documents.fetch_document import fetch_and_judge
 from feedmill.engine.documents.full_text import store_full_text
 from feedmill.engine.jobs.backfill import KIND as BACKFILL
-from feedmill.engine.maintain.adopt_blobs import adopt_blobs
+from feedmill.engine.maintain.raw_owner import adopt_blobs
 from feedmill.engine.maintain.retention import purge, verify_integrity
 from feedmill.engine.poll.restore import (
     RestoreResult,
@@ -30,7 +30,7 @@ from feedmill.engine.poll.restore import (
     stored_fetches,
 )
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.feeds.backfill import start_backfill
+from feedmill.engine.service.jobs import start_backfill
 from feedmill.errors import ConflictError
 from feedmill.model.feed import FeedOverrides
 from feedmill.model.page import EntryFilter

@@ -11,7 +11,7 @@ from tests.support.job_kinds import run_due
 from tests.support.push_harness import announcing, play_push, run_push_jobs, subscription
 
 from feedmill.engine.jobs.backfill import KIND as BACKFILL
-from feedmill.engine.service.feeds.backfill import start_backfill
+from feedmill.engine.service.jobs import start_backfill
 from feedmill_demo.server.script import Answer, document
 
 INSIDE = "http://10.1.2.3/secret"

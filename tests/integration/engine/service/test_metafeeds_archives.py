@@ -16,7 +16,7 @@ from tests.support.waiting import hang_guard
 from feedmill.config import MetaFeedConfig
 from feedmill.engine.jobs.backfill import KIND
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.service.feeds.backfill import start_backfill
+from feedmill.engine.service.jobs import start_backfill
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.interfaces.rest.server import rest_server
 from feedmill.model.feed import Feed

@@ -8,8 +8,7 @@ from feedmill.engine.moves.follow import MERGE_IS_FINAL
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.contents.clusters import find_mirrors
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.subscribe.other_formats import stored_facts
-from feedmill.engine.subscribe.same_feed import prove_same, stored_document
+from feedmill.engine.subscribe.same_feed import prove_same, stored_document, stored_facts
 from feedmill.errors import NotFoundError
 from feedmill.model.base import Value
 from feedmill.model.derived.cluster import Mirrors

@@ -8,8 +8,12 @@ import msgspec
 from msgspec import Struct
 
 from feedmill.engine.service import queries
-from feedmill.engine.service.contents.document_view import DocumentView, EntryStages, view_document
-from feedmill.engine.service.contents.documents import diff_documents
+from feedmill.engine.service.contents.documents import (
+    DocumentView,
+    EntryStages,
+    diff_documents,
+    view_document,
+)
 from feedmill.errors import NotFoundError
 from feedmill.interfaces.console.pages.feed import outcome_mark
 from feedmill.interfaces.console.pages.feeds import HERE

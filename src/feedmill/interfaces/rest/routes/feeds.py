@@ -8,9 +8,8 @@ from litestar import Response
 from litestar.di import Provide
 from msgspec.structs import replace
 
-from feedmill.engine.service import queries, subscriptions
+from feedmill.engine.service import jobs, queries, subscriptions
 from feedmill.engine.service.contents import documents, full_texts
-from feedmill.engine.service.feeds import backfill
 from feedmill.engine.service.feeds.simulate import DEFAULT_DAYS, simulate_store
 from feedmill.engine.service.health import figures
 from feedmill.interfaces.rest import parameters
@@ -65,7 +64,7 @@ async def get_backfill(request: AnyRequest, feed_id: parameters.FeedId) -> shape
     """Get how far the walk through the feed's archive has come, or where it would begin."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
-    return await backfill.backfill_status(feed, services)
+    return await jobs.backfill_status(feed, services)
 
 
 @routes.post("/{feed_id:str}/backfill", "write", "not-found", status=202)
@@ -79,7 +78,7 @@ async def start_backfill(
     """Read the archive of a feed in the background; one that has ended begins anew."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
-    return await backfill.start_backfill(feed, services, pages=pages)
+    return await jobs.start_backfill(feed, services, pages=pages)
 
 
 @routes.delete("/{feed_id:str}/backfill", "write", "not-found conflict", status=200)
@@ -87,7 +86,7 @@ async def cancel_backfill(request: AnyRequest, feed_id: parameters.FeedId) -> sh
     """Cancel the walk through a feed's archive; stored entries stay."""
     services = services_of(request)
     feed = await queries.require_feed(feed_id, services)
-    return await backfill.cancel_backfill(feed, services)
+    return await jobs.cancel_backfill(feed, services)
 
 
 @routes.get("/{feed_id:str}", "read", "not-found")

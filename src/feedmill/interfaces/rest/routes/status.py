@@ -8,7 +8,7 @@ from litestar import Response
 from feedmill.engine.service import queries
 from feedmill.engine.service.feeds.simulate import DEFAULT_DAYS, simulate_store
 from feedmill.engine.service.health import figures
-from feedmill.engine.service.health.service_levels import service_levels as levels
+from feedmill.engine.service.health.status import service_levels as levels
 from feedmill.engine.service.health.status import status as engine_status
 from feedmill.interfaces.rest import parameters
 from feedmill.interfaces.rest.openapi_page import POLICY

@@ -4,8 +4,8 @@
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service import jobs
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.service.feeds import backfill as engine
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.options import flag, option
 from feedmill.publish.shapes import BackfillShape
@@ -52,13 +52,13 @@ async def backfill(
     """
     chosen = await resolve_feed(feed, services)
     if cancel:
-        found = await engine.cancel_backfill(chosen, services)
+        found = await jobs.cancel_backfill(chosen, services)
     elif dry_run:
-        found = await engine.plan_backfill(chosen, services)
+        found = await jobs.plan_backfill(chosen, services)
     elif status_only:
-        found = await engine.backfill_status(chosen, services)
+        found = await jobs.backfill_status(chosen, services)
     else:
-        found = await engine.start_backfill(chosen, services, pages=pages)
+        found = await jobs.start_backfill(chosen, services, pages=pages)
     return Answer(found, describe_backfill(found))
 
 

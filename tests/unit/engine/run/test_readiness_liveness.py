@@ -9,8 +9,8 @@ import pytest
 from tests.support.waiting import hang_guard
 
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.liveness import Liveness
 from feedmill.engine.run.readiness import (
+    Liveness,
     cached_check,
     check_readiness,
     run_systemd_status,

@@ -5,7 +5,7 @@ from hashlib import sha256, sha512
 
 import pytest
 
-from feedmill.media.judge import BadFile, GoodFile, expected_digest, judge_file
+from feedmill.media.resume import BadFile, GoodFile, expected_digest, judge_file
 
 MP3 = b"ID3\x04\x00" + bytes(100)
 

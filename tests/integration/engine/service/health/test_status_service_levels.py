@@ -16,7 +16,7 @@ from tests.support.waiting import hang_guard
 from tools.service_levels import recomputed
 
 from feedmill.app.services import DATABASE_NAME
-from feedmill.engine.service.health.service_levels import service_levels
+from feedmill.engine.service.health.status import service_levels
 from feedmill.publish.figure_shapes import LevelShape, ServiceLevels
 from feedmill_demo.server.script import document
 

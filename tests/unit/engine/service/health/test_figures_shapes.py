@@ -1,6 +1,6 @@
 """Figures with the rates, fault classes and quantiles that follow from them."""
 
-from feedmill.engine.service.health.figure_shapes import (
+from feedmill.engine.service.health.figures import (
     failure_shape,
     figures_shape,
     latency_shapes,
