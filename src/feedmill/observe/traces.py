@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from random import getrandbits  # noqa: TID251  (ids: no decision depends on them)
 from time import perf_counter_ns as _now
 from time import time_ns
-from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 Fact = str | int | float | bool
@@ -61,12 +60,7 @@ class OpenSpan:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        _: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """End the step; an exception marks it and the trace as failed."""
 
     def describe(self, facts: Callable[..., Facts], *of: object) -> None:
@@ -85,12 +79,7 @@ class _TracedSpan(OpenSpan):
         self.trace: Trace | None = trace
         self._log = trace.log
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        _: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self._log += (_END, _now(), None)
         else:
@@ -214,12 +203,7 @@ class Trace:
         self._token: Token[Trace | None] = _current.set(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        _: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         _current.reset(self._token)
         self.open_span.trace = None  # no cycle, nothing for the collector
         if kind is not None:

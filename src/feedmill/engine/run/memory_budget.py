@@ -11,7 +11,6 @@ count. While eight large bodies are held, feeds that brought one before are not 
 import asyncio
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Final, Self
 
 SMALL_BYTES: Final = 512 * 1024  # a body up to this size never waits and does not count
@@ -120,12 +119,7 @@ class MemoryShare:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         budget, began, self._began = self._budget, self._began, None
         try:
             budget.large_polls -= self._is_large
