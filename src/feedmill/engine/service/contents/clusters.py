@@ -1,17 +1,12 @@
-"""Clusters and mirrors for every interface: stories that several feeds tell, feeds that carry the same articles."""
+"""Clusters for every interface: stories that several feeds tell."""
 # Tested in tests/integration/engine/jobs/test_cluster.py
-
-from typing import Final
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import clamp_limit
 from feedmill.errors import required
 from feedmill.model.base import filled
-from feedmill.model.derived.cluster import Mirrors
 from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.shapes import ClusterDetail, ClusterPage
-
-_MIRROR_ENTRIES: Final = 3  # that two feeds have in common at least
 
 
 async def list_clusters(
@@ -30,12 +25,3 @@ async def get_cluster(cluster_id: str, services: Services) -> ClusterDetail:
     known = required(found, f"there is no cluster {cluster_id}", "list them: feedmill clusters")
     members = await services.store.cluster_members(cluster_id)
     return filled(ClusterDetail, known, members=members)
-
-
-async def find_mirrors(
-    services: Services, *, min_share: float = 0.5, limit: int = 50
-) -> tuple[Mirrors, ...]:
-    """Pairs of feeds that have so large a share of their entries in common, the most alike first."""
-    return await services.store.mirrors(
-        min_common=_MIRROR_ENTRIES, min_share=min_share, limit=limit
-    )

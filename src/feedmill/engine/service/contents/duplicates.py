@@ -1,12 +1,11 @@
 """Subscriptions to one feed: finds pairs, proves them, merges and undoes merges for every interface."""
 # Tested in tests/integration/interfaces/cli/commands/feeds/test_duplicates.py
 
-from typing import Literal
+from typing import Final, Literal
 
 from feedmill.canonicalise.same_blog import best_format, format_name, same_blog
 from feedmill.engine.moves.follow import MERGE_IS_FINAL
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.contents.clusters import find_mirrors
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.subscribe.same_feed import prove_same, stored_document, stored_facts
 from feedmill.errors import NotFoundError
@@ -15,6 +14,7 @@ from feedmill.model.derived.cluster import Mirrors
 from feedmill.model.feed import MergedFeed
 from feedmill.publish.events import event_of_merge, event_of_undone_merge
 
+_COMMON_ENTRIES: Final = 3  # that two feeds have at least
 DuplicateProof = Literal["content", "signature", "formats"]
 
 
@@ -32,7 +32,9 @@ async def find_duplicates(
     services: Services, *, min_share: float = 0.5, limit: int = 50
 ) -> tuple[DuplicatePair, ...]:
     """Pairs of feeds with so large a share of entries in common, each with its proof."""
-    found = await find_mirrors(services, min_share=min_share, limit=limit)
+    found = await services.store.mirrors(
+        min_common=_COMMON_ENTRIES, min_share=min_share, limit=limit
+    )
     return tuple([await _judged(pair, services) for pair in found])
 
 
