@@ -147,7 +147,6 @@ async def _of_feed(store: Store, feed: Feed) -> dict[str, Any]:
         "living": _keys_sorted(living),
         "known": _keys_sorted(known),
         "document": _keys_sorted(await store.current_document(feed.id)),
-        "slices": sorted(await store.slice_digests(feed.id)),
         "arrivals": await store.arrival_times(feed.id),
         "pace": await store.host_pace(feed.url),
         "standing": await store.live_screen_state(feed.id),

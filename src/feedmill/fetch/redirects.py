@@ -44,7 +44,7 @@ def next_hop(
     verdict = check_url(target, allow_cidrs=allow_cidrs)
     if isinstance(verdict, Refused):
         return verdict
-    return _follow(current_url, status, target, hops, allow_downgrade=allow_downgrade)
+    return _follow(current_url, target, hops, allow_downgrade=allow_downgrade)
 
 
 def permanent_target(hops: Sequence[Hop]) -> str | None:
@@ -92,7 +92,7 @@ def same_origin(one: str, other: str) -> bool:
 
 
 def _follow(
-    current_url: str, status: int, target: str, hops: Sequence[Hop], *, allow_downgrade: bool
+    current_url: str, target: str, hops: Sequence[Hop], *, allow_downgrade: bool
 ) -> Follow | Refused:
     seen = {_without_fragment(url) for url in (current_url, *(hop.url for hop in hops))}
     if _without_fragment(target) in seen:
@@ -100,11 +100,7 @@ def _follow(
     # What was asked over a private line is not repeated in the open.
     if _is_downgrade(current_url, target) and not allow_downgrade:
         return Refused(reason="downgrade", detail=printable_url(target))
-    return Follow(
-        url=target,
-        same_origin=same_origin(current_url, target),
-        permanent=status in _PERMANENT,
-    )
+    return Follow(url=target)
 
 
 def _is_downgrade(current_url: str, target: str) -> bool:

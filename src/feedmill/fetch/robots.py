@@ -90,16 +90,6 @@ class Rules:
         return float(delay) if max_sec is None else min(float(delay), max_sec)
 
 
-def allowed(text: str, product_token: str, url: str) -> bool:
-    """Whether the rules let the product fetch the URL; for one question to one text."""
-    return Rules(text, product_token).allow(url)
-
-
-def crawl_delay(text: str, product_token: str, *, max_sec: float | None = None) -> float | None:
-    """The spacing that the rules ask of the product; for one question to one text."""
-    return Rules(text, product_token).crawl_delay(max_sec=max_sec)
-
-
 def _path_and_query(url: str) -> str | None:
     try:
         parsed = ada_url.URL(url)

@@ -129,11 +129,6 @@ class Canonical(Value):
     candidates: tuple[Candidate, ...] = ()
     asked: tuple[Asked, ...] = ()
 
-    @property
-    def tested_urls(self) -> tuple[str, ...]:
-        """Everything that was fetched, in order (`debug.testedUrls` of seed 004)."""
-        return tuple(one.url for one in self.asked)
-
 
 class NotCanonical(Value):
     """No feed was found at the address; `reason` is countable, `detail` is for a person."""

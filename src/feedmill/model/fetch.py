@@ -195,8 +195,6 @@ class Follow(Value):
     """The redirect may be followed, once the guard has seen the addresses of its host."""
 
     url: str
-    same_origin: bool
-    permanent: bool
 
 
 class Fresh(Value):

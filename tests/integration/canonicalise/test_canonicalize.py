@@ -99,7 +99,8 @@ def test_an_address_ends_where_the_feed_is_proven(
             assert (found.url, found.reason, found.requests) == (web.url(end), reason, asked)
             # What is returned was fetched, and nobody was asked twice.
             assert end in web.asked
-            assert len(set(found.tested_urls)) == len(found.tested_urls) == asked + 1
+            tested = [one.url for one in found.asked]
+            assert len(set(tested)) == len(tested) == asked + 1
 
     asyncio.run(story())
 

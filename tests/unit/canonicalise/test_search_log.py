@@ -50,7 +50,6 @@ def test_every_request_has_a_role_and_a_meaning() -> None:
         ("https://paper.example/atom", "variant", 404, "not-found"),
     ]
     assert (found.url, found.self_url) == ("https://paper.example/atom/", own)
-    assert found.tested_urls == tuple(one.url for one in found.asked)
 
 
 def test_all_addresses_that_were_seen_to_serve_the_feed_are_listed_once() -> None:

@@ -17,7 +17,7 @@ from feedmill.fetch.plan import headers_for_hop, plan_fetch
 from feedmill.fetch.public_addresses import check_address
 from feedmill.fetch.redirects import next_hop
 from feedmill.fetch.retry_after import parse_retry_after
-from feedmill.fetch.robots import allowed, crawl_delay
+from feedmill.fetch.robots import Rules
 from feedmill.model.fetch import (
     Allowed,
     Failed,
@@ -119,10 +119,10 @@ def test_links_from_a_header_are_always_web_addresses(value: str) -> None:
 @_law
 @given(st.text(max_size=200), _URLISH)
 def test_robots_rules_never_raise(text: str, url: str) -> None:
-    delay = crawl_delay(text, "feedmill", max_sec=60)
+    delay = Rules(text, "feedmill").crawl_delay(max_sec=60)
 
     assert delay is None or 0 <= delay <= 60
-    assert allowed(text, "feedmill", url) in (True, False)
+    assert Rules(text, "feedmill").allow(url) in (True, False)
 
 
 @_law

@@ -9,8 +9,6 @@ import pytest
 from feedmill.fetch.robots import (
     MAX_BYTES,
     Rules,
-    allowed,
-    crawl_delay,
     decode_robots,
     robots_access,
 )
@@ -31,14 +29,17 @@ def _cases(*categories: str) -> list[Any]:
 
 @pytest.mark.parametrize("case", _cases("match"))
 def test_rules_match_as_the_vector_says(case: dict[str, Any]) -> None:
-    verdict = allowed(case["robots_txt"], case["product_token"], case["url"])
+    verdict = Rules(case["robots_txt"], case["product_token"]).allow(case["url"])
 
     assert verdict is case["allowed"]
 
 
 @pytest.mark.parametrize("case", _cases("crawl_delay"))
 def test_crawl_delay_is_read_as_the_vector_says(case: dict[str, Any]) -> None:
-    assert crawl_delay(case["robots_txt"], case["product_token"]) == case["expected_crawl_delay"]
+    assert (
+        Rules(case["robots_txt"], case["product_token"]).crawl_delay()
+        == case["expected_crawl_delay"]
+    )
 
 
 @pytest.mark.parametrize("case", _cases("access"))
@@ -98,7 +99,7 @@ class TestAgents:
         ],
     )
     def test_a_group_that_names_us_binds_us(self, agent: str) -> None:
-        assert not allowed(f"User-agent: {agent}\nDisallow: /", _TOKEN, "https://example.com/x")
+        assert not Rules(f"User-agent: {agent}\nDisallow: /", _TOKEN).allow("https://example.com/x")
 
     @pytest.mark.parametrize(
         "agent",
@@ -112,26 +113,28 @@ class TestAgents:
         ],
     )
     def test_a_group_for_somebody_else_does_not(self, agent: str) -> None:
-        assert allowed(f"User-agent: {agent}\nDisallow: /", _TOKEN, "https://example.com/x")
+        assert Rules(f"User-agent: {agent}\nDisallow: /", _TOKEN).allow("https://example.com/x")
 
     def test_other_records_do_not_break_a_group(self) -> None:
         text = "User-agent: feedmill\nNoindex: /a\nUser-agent: other\nDisallow: /"
 
-        assert not allowed(text, _TOKEN, "https://example.com/x")
+        assert not Rules(text, _TOKEN).allow("https://example.com/x")
 
     def test_an_agent_line_without_a_colon_is_understood(self) -> None:
-        assert not allowed("User-agent feedmill\nDisallow /", _TOKEN, "https://example.com/x")
+        assert not Rules("User-agent feedmill\nDisallow /", _TOKEN).allow("https://example.com/x")
 
     def test_a_line_is_ended_by_line_ends_only(self) -> None:
         text = "User-agent: *\nDisallow: /a\u2028b\x0cc\n"
 
-        assert allowed(text, _TOKEN, "https://example.com/a")
-        assert not allowed(text, _TOKEN, "https://example.com/a%E2%80%A8b%0Cc")
+        assert Rules(text, _TOKEN).allow("https://example.com/a")
+        assert not Rules(text, _TOKEN).allow("https://example.com/a%E2%80%A8b%0Cc")
 
     def test_thousands_of_agents_cost_no_more_than_their_lines(self) -> None:
         agents = "".join(f"User-agent: a{n % 15_000}\n" for n in range(25_000))
 
-        assert not allowed(f"{agents}User-agent: *\nDisallow: /", _TOKEN, "https://example.com/")
+        assert not Rules(f"{agents}User-agent: *\nDisallow: /", _TOKEN).allow(
+            "https://example.com/"
+        )
 
 
 class TestUrls:
@@ -155,7 +158,7 @@ class TestUrls:
         assert not self._RULES.allow(url)
 
     def test_robots_txt_itself_may_always_be_fetched(self) -> None:
-        assert allowed("User-agent: *\nDisallow: /", _TOKEN, "https://example.com/robots.txt")
+        assert Rules("User-agent: *\nDisallow: /", _TOKEN).allow("https://example.com/robots.txt")
 
 
 class TestCrawlDelay:
@@ -176,21 +179,21 @@ class TestCrawlDelay:
         ],
     )
     def test_only_plain_numbers_are_a_delay(self, value: str, delay: float | None) -> None:
-        assert crawl_delay(f"User-agent: *\nCrawl-delay: {value}", _TOKEN) == delay
+        assert Rules(f"User-agent: *\nCrawl-delay: {value}", _TOKEN).crawl_delay() == delay
 
     def test_a_delay_is_clamped_to_what_the_caller_bears(self) -> None:
         text = "User-agent: *\nCrawl-delay: 600"
 
-        assert crawl_delay(text, _TOKEN, max_sec=60) == 60
-        assert crawl_delay(text, _TOKEN, max_sec=900) == 600
+        assert Rules(text, _TOKEN).crawl_delay(max_sec=60) == 60
+        assert Rules(text, _TOKEN).crawl_delay(max_sec=900) == 600
 
     def test_our_own_group_without_a_delay_outweighs_everybodys(self) -> None:
         text = "User-agent: *\nCrawl-delay: 9\n\nUser-agent: feedmill\nDisallow: /x"
 
-        assert crawl_delay(text, _TOKEN) is None
+        assert Rules(text, _TOKEN).crawl_delay() is None
 
     def test_without_a_file_there_is_no_delay(self) -> None:
-        assert crawl_delay("", _TOKEN) is None
+        assert Rules("", _TOKEN).crawl_delay() is None
 
 
 class TestDecoding:
@@ -210,4 +213,4 @@ class TestDecoding:
         text = decode_robots(body)
 
         assert len(text) <= MAX_BYTES
-        assert not allowed(text, _TOKEN, "https://example.com/p")
+        assert not Rules(text, _TOKEN).allow("https://example.com/p")

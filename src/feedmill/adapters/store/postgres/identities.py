@@ -64,10 +64,6 @@ _LIVING: Final = (
     f"SELECT {KNOWN_COLUMNS}, {_WITH_KEYS} FROM entries e {_FEED} {_KEYS}"
     " WHERE f.id = $1 AND e.removed_at IS NULL ORDER BY 1"
 )
-_SLICES: Final = (
-    f"SELECT e.slice_digest FROM entries e {_FEED} {_IN_DOCUMENT}"
-    " AND e.slice_digest IS NOT NULL AND e.removed_at IS NULL"
-)
 _NO_NAMES: Final[Mapping[tuple[str, str], str]] = {}
 
 
@@ -119,11 +115,6 @@ async def stored_document(
 async def unremoved_entries(connection: PgConnection, feed_id: str) -> tuple[KnownEntry, ...]:
     """Every row of the feed that was not removed, wherever it stands."""
     return _all_known(await connection.fetch(_LIVING, feed_id))
-
-
-async def slice_digests(connection: PgConnection, feed_id: str) -> frozenset[str]:
-    """The digests of the slices of the feed's last document."""
-    return frozenset(row[0] for row in await connection.fetch(_SLICES, feed_id))
 
 
 async def articles(connection: PgConnection, hashes: Sequence[str]) -> frozenset[str]:

@@ -68,7 +68,6 @@ class PostgresStore(SqlStore):
     stored_document = reading(identities.stored_document)
     load_existing = reading(identities.load_existing)
     unremoved_entries = reading(identities.unremoved_entries)
-    slice_digests = reading(identities.slice_digests)
     articles = reading(identities.articles)
     host_pace = reading(host_pace)
     next_due_at = reading(claims.next_due_at)

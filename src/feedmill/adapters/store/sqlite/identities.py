@@ -80,16 +80,6 @@ def unremoved_entries(connection: sqlite3.Connection, feed_id: str) -> tuple[Kno
     return _rows_of_feed(connection, feed_id, _LIVING)
 
 
-def slice_digests(connection: sqlite3.Connection, feed_id: str) -> frozenset[str]:
-    """The digests of the slices of the feed's last document."""
-    rows = connection.execute(
-        f"SELECT e.slice_digest{_IN_DOCUMENT} AND e.slice_digest IS NOT NULL"
-        " AND e.removed_at IS NULL",
-        (feed_id,),
-    )
-    return frozenset(digest for (digest,) in rows)
-
-
 def articles(connection: sqlite3.Connection, hashes: Sequence[str]) -> frozenset[str]:
     """Those of the hashes that are known articles (D10)."""
     found: set[str] = set()

@@ -81,7 +81,6 @@ class SqliteStore(SqlStore):
     stored_document = on_reader(identities.stored_document)
     load_existing = on_reader(identities.load_existing)
     unremoved_entries = on_reader(identities.unremoved_entries)
-    slice_digests = on_reader(identities.slice_digests)
     articles = on_reader(identities.articles)
     host_pace = on_reader(claims.host_pace)
     next_due_at = on_reader(claims.next_due_at)
