@@ -1,7 +1,7 @@
 """The store's operations whose SQL both databases share: which query each one runs, and how.
 
 `read` runs one statement (`kept` none while nothing was committed), `look` several on one snapshot, `write` a transaction. What is hot or differs
-for good reasons (claims, commits, identities, the event log, retention) is in the store of each database.
+for good reasons (claims, commits, identities, the event log) is in the store of each database.
 """
 # Tested in tests/contracts/store/
 
@@ -17,7 +17,9 @@ from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.check_rows import tables_to_check
 from feedmill.adapters.store.log_position import LogPosition
 from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables import lanes as lane_table
+from feedmill.adapters.store.tables import purge as retention
 from feedmill.adapters.store.tables.contents import clusters as cluster_table
 from feedmill.adapters.store.tables.contents import duplicates as duplicate_entries
 from feedmill.adapters.store.tables.contents import entries as entry_table
@@ -57,7 +59,6 @@ from feedmill.model.running.worker import Worker
 P = ParamSpec("P")
 T = TypeVar("T")
 
-PURGE_BATCH: Final = 1_000  # rows of one transaction
 _KEPT_ANSWERS: Final = 1_000  # of the reads that belong to every request
 
 Method: TypeAlias = Callable[Concatenate["SqlStore", P], Coroutine[Any, Any, T]]
@@ -364,37 +365,43 @@ class SqlStore(ABC):
         await self._write(lambda: worker_table.set_cursor(consumer, seq))
         reach("cursor-moved")
 
+    async def purge(
+        self, *, before: datetime, now: datetime, cuts: PurgeCuts | None = None
+    ) -> dict[str, int]:
+        """Delete what was last seen before, or before the cut of its kind; how much of each kind."""
+        given = cuts or PurgeCuts(
+            entries=before, fetches=before, events=before, unread_events=codec.instant(0)
+        )
+        kinds = (
+            ("entries", retention.ENTRIES, before),
+            ("headers", retention.HEADERS, before),
+            ("collected", retention.COLLECTED, before),
+            ("revisions", retention.REVISIONS, given.revisions),
+            ("identities", retention.IDENTITIES, given.identities),
+            ("lanes", retention.LANES, now),
+        )
+        gone = {"fetches": await self._purge_fetches(given.fetches, now)}
+        gone["events"] = await self._purge_events(given.events, given.unread_events)
+        for name, kind, cut in kinds:
+            gone[name] = 0 if cut is None else await self._purge_kind(kind, retention.Cut(cut, now))
+        return {**gone, "jobs": await self._purge_jobs(before)}
+
+    async def _purge_kind(self, kind: retention.PurgeKind, cut: retention.Cut) -> int:
+        gone, after = 0, -1
+        while ids := await self._read(partial(kind.find, after, cut)):
+            gone += await self._write(partial(kind.delete, ids, cut))
+            after = ids[-1]
+        return gone
+
     async def _purge_jobs(self, before: datetime) -> int:
         """Delete jobs that ended before, in small transactions; how many. Push of gone feeds ends too."""
         await self._write(lambda: push_table.purge_push(before))
         gone = 0
         while True:
-            batch = await self._write(lambda: job_table.purge_jobs(before, PURGE_BATCH))
+            batch = await self._write(lambda: job_table.purge_jobs(before, retention.PURGE_BATCH))
             gone += batch
-            if batch < PURGE_BATCH:
+            if batch < retention.PURGE_BATCH:
                 return gone
-
-    async def _purge_gone(self, cuts: PurgeCuts | None) -> dict[str, int]:
-        """Delete earlier texts of entries, and what is left of deleted ones; how many of each."""
-        gone = {"revisions": 0, "identities": 0}
-        after, before = -1, None if cuts is None else cuts.revisions
-        while before is not None and (
-            ids := await self._read(
-                partial(tombstone_table.old_revisions, before, after, PURGE_BATCH)
-            )
-        ):
-            delete = partial(tombstone_table.delete_revisions, ids, before)
-            gone["revisions"] += await self._write(delete)
-            after = ids[-1]
-        after, before = -1, None if cuts is None else cuts.identities
-        while before is not None and (
-            ids := await self._read(
-                partial(tombstone_table.old_tombstones, before, after, PURGE_BATCH)
-            )
-        ):
-            gone["identities"] += await self.forget_tombstones(ids)
-            after = ids[-1]
-        return gone
 
     async def _note_told(self, event: Event) -> None:
         """Write down that the log was told up to this event, before it is."""
@@ -410,6 +417,12 @@ class SqlStore(ABC):
     def _kept_answers(self) -> dict[tuple[object, ...], Any]:
         """Answers of `kept` queries, each with the version before it was read."""
         return {}
+
+    @abstractmethod
+    async def _purge_fetches(self, before: datetime, now: datetime) -> int: ...
+
+    @abstractmethod
+    async def _purge_events(self, before: datetime, unread: datetime) -> int: ...
 
     @abstractmethod
     async def _claim(self, terms: ClaimTerms) -> tuple[Claim, ...]: ...

@@ -16,16 +16,18 @@ from feedmill.adapters.store.postgres import (
     event_log,
     identities,
 )
-from feedmill.adapters.store.postgres import purge as retention
+from feedmill.adapters.store.postgres import purge as partition_purge
 from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, LaneSettings
 from feedmill.adapters.store.postgres.commit_batcher import CommitBatcher
 from feedmill.adapters.store.postgres.lanes import apply_lane_layout, host_pace, limit_host
 from feedmill.adapters.store.postgres.migrate import check_schema
+from feedmill.adapters.store.postgres.partitions import ensure_partitions
 from feedmill.adapters.store.postgres.pool import Database, LostCommitError, PgConnection
 from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher
 from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.sql_store import SqlStore, look, sentences_of, write
 from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.tables import purge
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.running.blobs import forget_unneeded_blobs
 from feedmill.adapters.store.tables.running.consistency import postgres_problems
@@ -35,7 +37,6 @@ from feedmill.errors import StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
-from feedmill.model.running.storage import PurgeCuts
 from feedmill.model.running.webhook import Webhook
 from feedmill.model.running.worker import Worker
 
@@ -162,14 +163,18 @@ class PostgresStore(SqlStore):
         """The number of the newest event, 0 before the first."""
         return await self._log.last_seq()
 
-    async def purge(
-        self, *, before: datetime, now: datetime, cuts: PurgeCuts | None = None
-    ) -> dict[str, int]:
-        """Delete what was last seen before, or before the cut of its kind; how much of each kind."""
+    async def _purge_fetches(self, before: datetime, now: datetime) -> int:
         await self._number()
-        gone = await retention.purge(self._database, before=before, now=now, cuts=cuts)
-        gone |= await self._purge_gone(cuts)
-        return {**gone, "jobs": await self._purge_jobs(before)}
+        await ensure_partitions(self._database, now)
+        return await partition_purge.purge_fetches(self._database, before)
+
+    async def _purge_events(self, before: datetime, unread: datetime) -> int:
+        """Millions from the beginning of the log, then events from the beginning of the next one."""
+        dropped = await partition_purge.drop_pieces(self._database, before, unread)
+        if dropped.is_busy:
+            return dropped.events
+        cut = purge.Cut(before, held=dropped.free)
+        return dropped.events + await self._purge_kind(purge.POSTGRES_EVENTS, cut)
 
     async def problems(self, *, quick: bool = False) -> tuple[str, ...]:
         """What is wrong with the database, one sentence each; `quick` leaves out what takes long."""

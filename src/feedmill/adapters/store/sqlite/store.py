@@ -22,7 +22,6 @@ from feedmill.adapters.store.sqlite import (
     event_log,
     identities,
 )
-from feedmill.adapters.store.sqlite import purge as retention
 from feedmill.adapters.store.sqlite.change_watch import ChangeWatch
 from feedmill.adapters.store.sqlite.commit import commit
 from feedmill.adapters.store.sqlite.connection import (
@@ -39,7 +38,7 @@ from feedmill.adapters.store.sqlite.search_index import search_index_problems
 from feedmill.adapters.store.sqlite.wal_sync import WalSync
 from feedmill.adapters.store.sqlite.writer import BUSY_TIMEOUT_SEC, Writer
 from feedmill.adapters.store.statements import Query
-from feedmill.adapters.store.tables.codec import micros
+from feedmill.adapters.store.tables import purge
 from feedmill.adapters.store.tables.contents.entries import entry_texts_of_sqlite
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.running.consistency import sqlite_pages, sqlite_problems
@@ -49,7 +48,6 @@ from feedmill.errors import DAMAGE, StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
-from feedmill.model.running.storage import PurgeCuts
 
 _LARGE_COMMIT = 500  # changes: those of smaller ones go first
 
@@ -211,34 +209,11 @@ class SqliteStore(SqlStore):
             is_large=len(changes) > _LARGE_COMMIT,
         )
 
-    async def purge(
-        self, *, before: datetime, now: datetime, cuts: PurgeCuts | None = None
-    ) -> dict[str, int]:
-        """Delete what was last seen before, or before the cut of its kind; how much of each kind."""
-        by_kind = {} if cuts is None else {"fetches": cuts.fetches, "events": cuts.events}
-        held = 0 if cuts is None else micros(cuts.unread_events)
-        gone = {}
-        for kind in retention.PURGE_KINDS:
-            cut = micros(by_kind.get(kind.name, before))
-            gone[kind.name] = await self._purge_kind(kind, cut, micros(now), held)
-        gone |= await self._purge_gone(cuts)
-        gone["jobs"] = await self._purge_jobs(before)
-        gone["lanes"] = await self._writer.run(lambda c: retention.drop_lanes(c, micros(now)))
-        return gone
+    async def _purge_fetches(self, before: datetime, now: datetime) -> int:
+        return await self._purge_kind(purge.SQLITE_FETCHES, purge.Cut(before, now))
 
-    async def _purge_kind(self, kind: retention.PurgeKind, before: int, now: int, held: int) -> int:
-        gone, after = 0, -1
-        while True:
-            ids = await self._run_reader(
-                partial(retention.find_old, kind=kind, after=after, before=before, held=held)
-            )
-            if not ids:
-                return gone
-            gone += await self._forget(kind, retention.PurgeBatch(ids, before, now))
-            after = ids[-1]
-
-    async def _forget(self, kind: retention.PurgeKind, bite: retention.PurgeBatch) -> int:
-        return await self._writer.run(lambda c: kind.forget(c, bite))
+    async def _purge_events(self, before: datetime, unread: datetime) -> int:
+        return await self._purge_kind(purge.SQLITE_EVENTS, purge.Cut(before, held=unread))
 
     async def _make_durable(self, seq: int) -> None:
         if self._wal_sync is not None and not self._wal_sync.covers(seq):

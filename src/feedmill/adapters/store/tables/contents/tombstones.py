@@ -1,45 +1,18 @@
-"""Table `tombstones`: what is left of deleted entries, and when that and earlier texts may go too."""
+"""Table `tombstones`: what is left of deleted entries."""
 # Tested in tests/contracts/store/test_purge_cuts.py
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 
 from feedmill.adapters.store.statements import Query, append_events, column, rows, write
 from feedmill.adapters.store.tables.codec import micros
 from feedmill.model.event import NewEvent
 
-_LOOK_SEC: Final = 600.0  # all rows are looked at, and nothing waits for it
+LOOK_SEC: Final = 600.0  # all rows are looked at, and nothing waits for it
 # How much of a general quota the feed `f` has; NULL: it has none.
 QUOTA_OF_FEED: Final = (
     "nullif(coalesce(CAST(@field(f.overrides, quota) AS double precision), 1), 0)"
 )
-
-
-def old_revisions(before: datetime, after: int, limit: int) -> Query[list[int]]:
-    """Entries with texts that were replaced before, from the one after a number on."""
-    return column(
-        "SELECT DISTINCT entry_id FROM entry_revisions WHERE entry_id > $1 AND replaced_at < $2"
-        " ORDER BY entry_id LIMIT $3",
-        *(after, before, limit),
-        timeout_sec=_LOOK_SEC,
-    )
-
-
-def delete_revisions(entry_ids: Sequence[int], before: datetime) -> Query[int]:
-    """Delete texts of these entries that were replaced before; how many."""
-    statement = "DELETE FROM entry_revisions WHERE entry_id @in($1) AND replaced_at < $2"
-    return (yield from write(statement, list(entry_ids), before))
-
-
-def old_tombstones(before: datetime, after: int, limit: int) -> Query[list[int]]:
-    """Deleted entries that were last seen before, from the one after a number on."""
-    return column(
-        "SELECT entry_id FROM tombstones WHERE entry_id > $1 AND last_seen < $2"
-        " ORDER BY entry_id LIMIT $3",
-        *(after, before, limit),
-        timeout_sec=_LOOK_SEC,
-    )
 
 
 def feeds_over_identities(most: int) -> Query[tuple[tuple[str, int], ...]]:
@@ -49,7 +22,7 @@ def feeds_over_identities(most: int) -> Query[tuple[tuple[str, int], ...]]:
         " (SELECT feed_no, count(*) AS count FROM tombstones GROUP BY feed_no) t"
         f" ON t.feed_no = f.feed_no WHERE t.count > $1 * {QUOTA_OF_FEED}",
         float(most),
-        timeout_sec=_LOOK_SEC,
+        timeout_sec=LOOK_SEC,
     )
     return tuple((feed_id, int(over)) for feed_id, over in found)
 
@@ -60,7 +33,7 @@ def oldest_tombstones(feed_id: str, limit: int) -> Query[list[int]]:
         "SELECT entry_id FROM tombstones WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $1)"
         " ORDER BY last_seen, entry_id LIMIT $2",
         *(feed_id, limit),
-        timeout_sec=_LOOK_SEC,
+        timeout_sec=LOOK_SEC,
     )
 
 
