@@ -118,14 +118,12 @@ def _rows(
     clauses, values = _numbered(conditions)
     places = ", ".join(f"${len(values) + at}" for at in range(1, len(keys) + 1))
     named = ", ".join(f"v.{key}" for key in keys)
-    return (
-        yield from rows(
-            f"SELECT {columns} FROM {name}_view v WHERE {clauses} AND ({named}) > ({places})"
-            f" ORDER BY {named} LIMIT ${len(values) + len(keys) + 1}",
-            *values,
-            *start,
-            wanted,
-        )
+    return rows(
+        f"SELECT {columns} FROM {name}_view v WHERE {clauses} AND ({named}) > ({places})"
+        f" ORDER BY {named} LIMIT ${len(values) + len(keys) + 1}",
+        *values,
+        *start,
+        wanted,
     )
 
 

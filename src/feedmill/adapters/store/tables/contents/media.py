@@ -98,7 +98,7 @@ def media_items(
 ) -> Query[Page[MediaItem]]:
     """Files, the newest first."""
     wanted = {"f.id": where.feed_id, "e.entry_uid": where.entry_uid, "m.state": where.state}
-    return (yield from newest_page(_SELECT, "m.media_no", wanted, _item, after=after, limit=limit))
+    return newest_page(_SELECT, "m.media_no", wanted, _item, after=after, limit=limit)
 
 
 def media_usage() -> Query[MediaUsage]:
@@ -291,13 +291,11 @@ def media_links() -> Query[Mapping[str, str]]:
 
 def fail_media_without_job(*, now: datetime) -> Query[int]:
     """Note the failure of files whose job was cancelled or used up its attempts; how many."""
-    return (
-        yield from sql.write(
-            "UPDATE media AS m SET state = 'failed', reason = 'unreachable', ended_at = $1,"
-            " detail = 'its job has ended: feedmill jobs --kind media', reserved_bytes = 0"
-            f" WHERE m.state = 'queued' AND NOT {_LIVE_JOB}",
-            now,
-        )
+    return sql.write(
+        "UPDATE media AS m SET state = 'failed', reason = 'unreachable', ended_at = $1,"
+        " detail = 'its job has ended: feedmill jobs --kind media', reserved_bytes = 0"
+        f" WHERE m.state = 'queued' AND NOT {_LIVE_JOB}",
+        now,
     )
 
 

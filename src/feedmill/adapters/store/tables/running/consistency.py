@@ -129,7 +129,7 @@ def sqlite_problems() -> Query[tuple[str, ...]]:
 
 def postgres_problems() -> Query[tuple[str, ...]]:
     """What is wrong with a PostgreSQL database, one sentence each; empty when it is consistent."""
-    return (yield from _broken(_POSTGRES_CHECKS))
+    return _broken(_POSTGRES_CHECKS)
 
 
 def counts() -> Query[dict[str, int]]:

@@ -171,9 +171,7 @@ def find_job(kind: str, key: str) -> Query[Job | None]:
 def jobs(where: JobFilter, *, after: str | None = None, limit: int = 100) -> Query[Page[Job]]:
     """Jobs, the newest first."""
     wanted = {f"j.{name}": getattr(where, name) for name in ("kind", "state", "feed_id")}
-    return (
-        yield from newest_page(_SELECT, "j.job_id", wanted, _JOB.value, after=after, limit=limit)
-    )
+    return newest_page(_SELECT, "j.job_id", wanted, _JOB.value, after=after, limit=limit)
 
 
 def job_counts() -> Query[tuple[JobCount, ...]]:

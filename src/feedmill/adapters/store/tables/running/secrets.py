@@ -60,12 +60,12 @@ def count_secrets() -> Query[dict[str, int]]:
 
 def encrypt_secrets() -> Query[int]:
     """Encrypt what is plain or was encrypted with an older key; how many rows were written."""
-    return (yield from _rewrite(lambda text: seal(unseal(text))))
+    return _rewrite(lambda text: seal(unseal(text)))
 
 
 def decrypt_secrets() -> Query[int]:
     """Store all secrets as they are; how many rows were written."""
-    return (yield from _rewrite(unseal))
+    return _rewrite(unseal)
 
 
 def _rewrite(change: Callable[[str], str]) -> Query[int]:

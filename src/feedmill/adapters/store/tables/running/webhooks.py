@@ -177,7 +177,7 @@ def dead_letters(
 
 def delete_dead_letters(letter_ids: Sequence[str]) -> Query[int]:
     """Delete dead letters; how many there were."""
-    return (yield from sql.write("DELETE FROM dead_letters WHERE id @in($1)", list(letter_ids)))
+    return sql.write("DELETE FROM dead_letters WHERE id @in($1)", list(letter_ids))
 
 
 def _consumer(webhook_id: str) -> str:

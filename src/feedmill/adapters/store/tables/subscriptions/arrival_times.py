@@ -86,8 +86,4 @@ def merge_times(winner: int, loser: int) -> Query[None]:
 
 def purge_times(before: datetime) -> Query[int]:
     """Forget the months that ended before; how many rows went."""
-    return (
-        yield from write(
-            "DELETE FROM arrival_times WHERE month < $1", before.year * 100 + before.month
-        )
-    )
+    return write("DELETE FROM arrival_times WHERE month < $1", before.year * 100 + before.month)

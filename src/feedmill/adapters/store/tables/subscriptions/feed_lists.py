@@ -89,13 +89,11 @@ def _places(where: FeedFilter, after: str | None, wanted: int) -> Query[list[Any
         places = (f"${len(parameters) + 1}", f"${len(parameters) + 2}")
         clauses.append(f"({key}, f.feed_no) {sign} ({', '.join(places)})")
         parameters += start
-    return (
-        yield from rows(
-            f"SELECT f.feed_no, {key} FROM {_tables(where, where.order)}{_and(clauses)}"
-            f" ORDER BY {key} {direction}, f.feed_no {direction} LIMIT ${len(parameters) + 1}",
-            *parameters,
-            wanted,
-        )
+    return rows(
+        f"SELECT f.feed_no, {key} FROM {_tables(where, where.order)}{_and(clauses)}"
+        f" ORDER BY {key} {direction}, f.feed_no {direction} LIMIT ${len(parameters) + 1}",
+        *parameters,
+        wanted,
     )
 
 

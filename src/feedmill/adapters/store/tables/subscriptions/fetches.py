@@ -80,15 +80,13 @@ def fetch(fetch_id: str) -> Query[FetchRecord | None]:
 
 def thin_decisions(feed_ids: Sequence[str], keep: int) -> Query[int]:
     """Delete the decisions of these feeds but the last ones of each; how many went."""
-    return (
-        yield from write(
-            "UPDATE fetches SET decision = NULL, arrivals_block = NULL WHERE decision IS NOT NULL AND feed_no IN"
-            " (SELECT feed_no FROM feeds WHERE id @in($1)) AND scheduled_at <="
-            " (SELECT d.scheduled_at FROM fetches d WHERE d.feed_no = fetches.feed_no"
-            " AND d.decision IS NOT NULL ORDER BY d.scheduled_at DESC LIMIT 1 OFFSET $2)",
-            list(feed_ids),
-            keep,
-        )
+    return write(
+        "UPDATE fetches SET decision = NULL, arrivals_block = NULL WHERE decision IS NOT NULL AND feed_no IN"
+        " (SELECT feed_no FROM feeds WHERE id @in($1)) AND scheduled_at <="
+        " (SELECT d.scheduled_at FROM fetches d WHERE d.feed_no = fetches.feed_no"
+        " AND d.decision IS NOT NULL ORDER BY d.scheduled_at DESC LIMIT 1 OFFSET $2)",
+        list(feed_ids),
+        keep,
     )
 
 

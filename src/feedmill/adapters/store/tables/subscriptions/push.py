@@ -128,10 +128,8 @@ def leave_feed(feed_id: str) -> Query[None]:
 
 def purge_push(before: datetime) -> Query[int]:
     """Delete subscriptions of feeds that are gone."""
-    return (
-        yield from sql.write(
-            "DELETE FROM push_subscriptions WHERE feed_id IS NULL"
-            " AND coalesce(asked_at, created_at) < $1",
-            before,
-        )
+    return sql.write(
+        "DELETE FROM push_subscriptions WHERE feed_id IS NULL"
+        " AND coalesce(asked_at, created_at) < $1",
+        before,
     )
