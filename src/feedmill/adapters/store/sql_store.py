@@ -156,6 +156,7 @@ class SqlStore(ABC):
     entries_by_uid = look(entry_table.entries_by_uid)
     revisions = read(entry_table.revisions)
     article_page = read(entry_table.article_page)
+    slice_digests = read(entry_table.slice_digests)
     duplicates = look(duplicate_entries.duplicates)
     count_duplicates = read(duplicate_entries.count_duplicates)
 
@@ -302,6 +303,9 @@ class SqlStore(ABC):
     drop_cursor = write(worker_table.drop_cursor)
     counts = read(consistency.counts)
 
+    host_pace = read(lane_table.host_pace)
+    next_due_at = read(lane_table.next_due_at)
+    due_lanes = read(lane_table.due_lanes)
     renew = write(lane_table.renew)
 
     async def claim(

@@ -20,9 +20,7 @@ from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, ShardSe
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.tables.codec import (
     FEED_COLUMNS,
-    NEVER,
     PACE_COLUMNS,
-    instant,
     micros,
     pace_of,
 )
@@ -84,11 +82,6 @@ _PASS_OVER: Final = (
     f" ELSE greatest({FIRST_DUE}, coalesce(l.next_ok_at, 0)) END"
     " WHERE l.lane_id = ANY($1::bigint[])"
 )
-_NEXT_OF_CHOSEN: Final = (
-    "SELECT min(greatest(s.next_run_at, l.claim_at)) FROM feeds f"
-    " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
-    " WHERE s.paused = 0 AND f.id = ANY($1::text[])"
-)
 
 
 async def claim(
@@ -122,25 +115,6 @@ async def still_held(
     )
     epochs = {row["lane_id"]: row["epoch"] for row in rows}
     return tuple(one for one in claims if epochs.get(one.lane.id) == one.lane.epoch)
-
-
-async def next_due_at(
-    connection: PgConnection, only: Sequence[str] | None = None
-) -> datetime | None:
-    """When the next lane can be claimed, for `only` these feeds: it is due, or its lease ends."""
-    if only is None:
-        earliest = await connection.fetchval("SELECT min(claim_at) FROM lanes")
-    else:
-        earliest = await connection.fetchval(_NEXT_OF_CHOSEN, only)
-    return None if earliest is None or earliest >= NEVER else instant(max(earliest, 0))
-
-
-async def due_lanes(connection: PgConnection, now: datetime) -> int:
-    """How many lanes could be claimed now."""
-    found = await connection.fetchval(
-        "SELECT count(*) FROM lanes WHERE claim_at <= $1", micros(now)
-    )
-    return int(found)
 
 
 async def _claim_due(

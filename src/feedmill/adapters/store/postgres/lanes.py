@@ -36,7 +36,7 @@ from feedmill.adapters.store.tables.codec import (
     pace_of,
     pace_row,
 )
-from feedmill.adapters.store.tables.lanes import FIRST_DUE, lane_key_of, shard_of
+from feedmill.adapters.store.tables.lanes import FIRST_DUE, lane_key_of, shard_of, strictest
 from feedmill.model.feed import HostPace
 
 # The one lane of a host, or one of several, which have an index of their own.
@@ -102,17 +102,6 @@ async def lane_of(connection: PgConnection, url: str, pacing: LaneSettings, feed
         await _make(connection, host, keys, pacing)
 
 
-async def host_pace(connection: PgConnection, url: str) -> HostPace | None:
-    """How the URL's host is treated, as last stored; None for an unknown host.
-
-    Of several lanes the strictest speaks for the host.
-    """
-    rows = await connection.fetch(
-        f"SELECT {PACE_COLUMNS} FROM lanes WHERE {_OF_HOST}", postgres_text(lane_key_of(url))
-    )
-    return strictest([pace_of(tuple(row)) for row in rows])
-
-
 async def limit_host(
     connection: PgConnection, url: str, until: datetime, reason: str | None, pacing: LaneSettings
 ) -> None:
@@ -144,22 +133,6 @@ async def make_lanes(
 ) -> None:
     """Make those of the lanes that are not there, all at this pace."""
     await connection.execute(_MAKE, shard_of(host), host, keys, *pace_row(pace))
-
-
-def strictest(paces: Sequence[HostPace]) -> HostPace | None:
-    """One pace that keeps what each of these asks for."""
-    if not paces:
-        return None
-    latest = max(paces, key=_rest)
-    blocked = max((pace for pace in paces if pace.blocked_reason), key=_rest, default=latest)
-    return replace(
-        latest,
-        blocked_reason=blocked.blocked_reason,
-        slow_down=max(pace.slow_down for pace in paces),
-        failures=blocked.failures,
-        failing_with=blocked.failing_with,
-        limited_urls=tuple(pair for pace in paces for pair in pace.limited_urls),
-    )
 
 
 async def apply_lane_layout(database: Database, pacing: LaneSettings) -> int:
@@ -197,10 +170,6 @@ def _layout(host: str, standing: Collection[str], pacing: LaneSettings) -> tuple
     if numbers:
         return tuple(f"{host}{SPLIT}{number}" for number in range(max(numbers) + 1))
     return (host,) if standing else lane_keys(host, pacing.lanes.get(host, 1))
-
-
-def _rest(pace: HostPace) -> int:
-    return 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
 
 
 async def _relane_host(database: Database, host: str, pacing: LaneSettings) -> bool:

@@ -19,7 +19,7 @@ from feedmill.adapters.store.postgres import (
 from feedmill.adapters.store.postgres import purge as partition_purge
 from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, LaneSettings
 from feedmill.adapters.store.postgres.commit_batcher import CommitBatcher
-from feedmill.adapters.store.postgres.lanes import apply_lane_layout, host_pace, limit_host
+from feedmill.adapters.store.postgres.lanes import apply_lane_layout, limit_host
 from feedmill.adapters.store.postgres.migrate import check_schema
 from feedmill.adapters.store.postgres.partitions import ensure_partitions
 from feedmill.adapters.store.postgres.pool import Database, LostCommitError, PgConnection
@@ -70,9 +70,6 @@ class PostgresStore(SqlStore):
     load_existing = reading(identities.load_existing)
     unremoved_entries = reading(identities.unremoved_entries)
     articles = reading(identities.articles)
-    host_pace = reading(host_pace)
-    next_due_at = reading(claims.next_due_at)
-    due_lanes = reading(claims.due_lanes)
 
     def __init__(
         self, database: Database, pacing: LaneSettings, *, searchable: bool = True

@@ -64,11 +64,6 @@ _DUE_DAMAGED: Final = (
     "SELECT feed_no FROM feed_sched WHERE lane_id = :lane AND paused = 0 AND next_run_at <= :now"
     " AND feed_no IN (SELECT value FROM json_each(:damaged))"
 )
-_DUE_AT: Final = (
-    "SELECT min(max(s.next_run_at, l.claim_at)) FROM feeds f"
-    " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
-    f" WHERE s.paused = 0 AND {_CHOSEN}"
-)
 # The lane ?1 can be claimed when its first feed is due and its host may be asked, which is at ?3.
 _CLAIMABLE: Final = (
     "claim_at = max(?3, (SELECT coalesce(min(s.next_run_at), ?2) FROM feed_sched s"
@@ -158,14 +153,6 @@ def release(connection: sqlite3.Connection, given: ReleasedLane) -> None:
             [(micros(due_at), feed_id, lane.id, lane.epoch) for feed_id, due_at in deferred],
         )
     connection.execute(_RELEASE, (lane.id, NEVER, _ok_at(pace), lane.epoch, *pace_row(pace)))
-
-
-def host_pace(connection: sqlite3.Connection, url: str) -> HostPace | None:
-    """How the URL's host is treated, as last stored; None for an unknown host."""
-    row = connection.execute(
-        f"SELECT {PACE_COLUMNS} FROM lanes WHERE lane_key = ?", (lane_key_of(url),)
-    ).fetchone()
-    return None if row is None else pace_of(row)
 
 
 def limit_host(
@@ -286,20 +273,3 @@ def _pass_over(connection: sqlite3.Connection, lane: Lane, terms: ClaimTerms) ->
 
 def _ok_at(pace: HostPace) -> int:
     return 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
-
-
-def next_due_at(
-    connection: sqlite3.Connection, only: Sequence[str] | None = None
-) -> datetime | None:
-    """When the next lane can be claimed, for `only` these feeds: it is due, or its lease ends."""
-    statement = "SELECT min(claim_at) FROM lanes" if only is None else _DUE_AT
-    (earliest,) = connection.execute(statement, {"only": json_text(only)}).fetchone()
-    return None if earliest is None or earliest >= NEVER else instant(max(earliest, 0))
-
-
-def due_lanes(connection: sqlite3.Connection, now: datetime) -> int:
-    """How many lanes could be claimed now."""
-    (count,) = connection.execute(
-        "SELECT count(*) FROM lanes WHERE claim_at <= ?", (micros(now),)
-    ).fetchone()
-    return int(count)

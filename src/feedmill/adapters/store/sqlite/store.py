@@ -80,9 +80,6 @@ class SqliteStore(SqlStore):
     load_existing = on_reader(identities.load_existing)
     unremoved_entries = on_reader(identities.unremoved_entries)
     articles = on_reader(identities.articles)
-    host_pace = on_reader(claims.host_pace)
-    next_due_at = on_reader(claims.next_due_at)
-    due_lanes = on_reader(claims.due_lanes)
 
     def __init__(
         self,

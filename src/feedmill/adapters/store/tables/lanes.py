@@ -1,4 +1,4 @@
-"""Table `lanes`: when a lane is due. Claims, releases and the layout of lanes are in each database's store.
+"""Table `lanes`: when a lane is due, and the pace of its host. Claims, releases and the layout of lanes are in each database's store.
 
 Whatever changes what is due locks the lane first, and reads the feeds after that. Otherwise a feed that
 is added while its lane is given back would wait with it.
@@ -10,8 +10,18 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from feedmill.adapters.store.statements import Query, lock, value, write
-from feedmill.adapters.store.tables.codec import NEVER, Row, feed_of, micros
+from msgspec.structs import replace
+
+from feedmill.adapters.store.statements import Query, lock, rows, value, write
+from feedmill.adapters.store.tables.codec import (
+    NEVER,
+    PACE_COLUMNS,
+    Row,
+    feed_of,
+    instant,
+    micros,
+    pace_of,
+)
 from feedmill.canonicalise.urls import http_url, split_url
 from feedmill.errors import DamagedRowError, SecretKeyError
 from feedmill.model.feed import DamagedFeed, Feed, HostPace, Lane
@@ -22,6 +32,11 @@ SHARDS: Final = 1024
 FIRST_DUE: Final = (
     "coalesce((SELECT min(s.next_run_at) FROM feed_sched s"
     f" WHERE s.lane_id = l.lane_id AND s.paused = 0), {NEVER})"
+)
+_DUE_OF_CHOSEN: Final = (
+    "SELECT min(@greatest(s.next_run_at, l.claim_at)) FROM feeds f"
+    " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
+    " WHERE s.paused = 0 AND f.id @in($1)"
 )
 
 
@@ -80,6 +95,48 @@ def read_due(feed_no: int, row: Row) -> Feed | DamagedFeed:
 def rests(lane: Lane, now: datetime) -> bool:
     """True while the lane's host may not be asked."""
     return lane.pace.next_ok_at is not None and lane.pace.next_ok_at > now
+
+
+def host_pace(url: str) -> Query[HostPace | None]:
+    """How the URL's host is treated, as last stored; None for an unknown host."""
+    paces = yield from rows(
+        f"SELECT {PACE_COLUMNS} FROM lanes l WHERE @of_host(l, $1)", lane_key_of(url)
+    )
+    return strictest([pace_of(one) for one in paces])
+
+
+def strictest(paces: Sequence[HostPace]) -> HostPace | None:
+    """One pace that keeps what each of these asks for."""
+    if not paces:
+        return None
+    latest = max(paces, key=_rest)
+    blocked = max((pace for pace in paces if pace.blocked_reason), key=_rest, default=latest)
+    return replace(
+        latest,
+        blocked_reason=blocked.blocked_reason,
+        slow_down=max(pace.slow_down for pace in paces),
+        failures=blocked.failures,
+        failing_with=blocked.failing_with,
+        limited_urls=tuple(pair for pace in paces for pair in pace.limited_urls),
+    )
+
+
+def _rest(pace: HostPace) -> int:
+    return 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
+
+
+def next_due_at(only: Sequence[str] | None = None) -> Query[datetime | None]:
+    """When the next lane can be claimed, for `only` these feeds: it is due, or its lease ends."""
+    if only is None:
+        earliest = yield from value("SELECT min(claim_at) FROM lanes")
+    else:
+        earliest = yield from value(_DUE_OF_CHOSEN, list(only))
+    return None if earliest is None or earliest >= NEVER else instant(max(earliest, 0))
+
+
+def due_lanes(now: datetime) -> Query[int]:
+    """How many lanes could be claimed now."""
+    return value("SELECT count(*) FROM lanes WHERE claim_at <= $1", now)
 
 
 def lock_lanes(lane_ids: Sequence[int]) -> Query[None]:

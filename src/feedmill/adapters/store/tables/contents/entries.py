@@ -11,7 +11,15 @@ from typing import Any, Final
 
 from msgspec import json
 
-from feedmill.adapters.store.statements import Query, each_of, row, rows, title_search, value
+from feedmill.adapters.store.statements import (
+    Query,
+    column,
+    each_of,
+    row,
+    rows,
+    title_search,
+    value,
+)
 from feedmill.adapters.store.tables.codec import NEVER, Row, micros_or_none
 from feedmill.adapters.store.tables.contents.entry_codec import (
     FROM_ENTRIES,
@@ -127,6 +135,16 @@ def entries_by_uid(entry_uids: Sequence[str]) -> Query[dict[str, StoredEntry]]:
         if become is not None:
             known[missing] = become
     return known
+
+
+def slice_digests(feed_id: str) -> Query[frozenset[str]]:
+    """The digests of the slices of the feed's last document."""
+    found = yield from column(
+        "SELECT e.slice_digest FROM entries e JOIN feeds f ON f.feed_no = e.feed_no WHERE f.id = $1"
+        " AND e.in_document = 1 AND e.slice_digest IS NOT NULL AND e.removed_at IS NULL",
+        feed_id,
+    )
+    return frozenset(found)
 
 
 def revisions(entry_uid: str) -> Query[tuple[Revision, ...]]:
