@@ -21,7 +21,6 @@ from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables import lanes as lane_table
 from feedmill.adapters.store.tables import purge as retention
 from feedmill.adapters.store.tables.contents import clusters as cluster_table
-from feedmill.adapters.store.tables.contents import duplicates as duplicate_entries
 from feedmill.adapters.store.tables.contents import entries as entry_table
 from feedmill.adapters.store.tables.contents import entry_search as search_table
 from feedmill.adapters.store.tables.contents import exports as export_table
@@ -43,8 +42,6 @@ from feedmill.adapters.store.tables.subscriptions import arrival_times as arriva
 from feedmill.adapters.store.tables.subscriptions import feed_lists
 from feedmill.adapters.store.tables.subscriptions import feeds as feed_table
 from feedmill.adapters.store.tables.subscriptions import fetches as fetch_table
-from feedmill.adapters.store.tables.subscriptions import hosts as host_table
-from feedmill.adapters.store.tables.subscriptions import imports as import_table
 from feedmill.adapters.store.tables.subscriptions import merge_feeds as merge_table
 from feedmill.adapters.store.tables.subscriptions import merged_feeds as merged_table
 from feedmill.adapters.store.tables.subscriptions import moves as move_table
@@ -144,8 +141,8 @@ class SqlStore(ABC):
     show_merged = write(merged_table.show_merged)
     merged_feeds = read(merged_table.merged_feeds)
 
-    imported = read(import_table.imported)
-    save_imported = write(import_table.save_imported)
+    imported = read(feed_table.imported)
+    save_imported = write(feed_table.save_imported)
 
     entries = read(entry_table.entries)
     entry_texts = read(entry_table.entry_texts)
@@ -157,8 +154,8 @@ class SqlStore(ABC):
     revisions = read(entry_table.revisions)
     article_page = read(entry_table.article_page)
     slice_digests = read(entry_table.slice_digests)
-    duplicates = look(duplicate_entries.duplicates)
-    count_duplicates = read(duplicate_entries.count_duplicates)
+    duplicates = look(entry_table.duplicates)
+    count_duplicates = read(entry_table.count_duplicates)
 
     export_batch = look(export_table.export_batch)
 
@@ -182,7 +179,7 @@ class SqlStore(ABC):
     freshness = read(figure_table.freshness)
     store_sizes = read(figure_table.store_sizes)
     compact_figures = write(figure_table.compact_figures)
-    host_lanes = read(host_table.host_lanes)
+    host_lanes = read(lane_table.host_lanes)
 
     arrival_times = read(arrival_table.arrival_times)
     stored_arrivals = read(arrival_table.stored_arrivals)

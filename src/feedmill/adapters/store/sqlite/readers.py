@@ -132,3 +132,35 @@ class Readers:
 
     def _translated(self, error: Exception) -> BaseException:
         return store_error(error, self._path) if isinstance(error, FROM_STORE) else error
+
+
+class ChangeWatch:
+    """Tells whether anything was committed since, by any process, in microseconds and without waiting.
+
+    SQLite tells a connection about the commits of all others. What was read while the number was the same is what a
+    reader would find now, so interfaces may keep answers that are asked for again and again.
+    """
+
+    def __init__(self, connect: Connect) -> None:
+        self._connect = connect
+        self._connection: sqlite3.Connection | None = None  # opened when first asked
+        self._closed = False
+
+    def version(self) -> int | None:
+        """The number, which changes with every commit; None when the file does not answer at once."""
+        if self._closed:
+            return None
+        try:
+            if self._connection is None:
+                self._connection = self._connect()
+                self._connection.execute("PRAGMA busy_timeout = 0")  # it is asked on the event loop
+            found: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        except (sqlite3.Error, StoreError):
+            return None
+        return found
+
+    def close(self) -> None:
+        """End the connection; there is no number any more."""
+        self._closed = True
+        if self._connection is not None:
+            self._connection.close()

@@ -22,19 +22,18 @@ from feedmill.adapters.store.sqlite import (
     event_log,
     identities,
 )
-from feedmill.adapters.store.sqlite.change_watch import ChangeWatch
 from feedmill.adapters.store.sqlite.commit import commit
 from feedmill.adapters.store.sqlite.connection import (
     MEMORY,
     Synchronous,
     connect,
     connect_reader,
+    is_damage,
     is_read_only,
     translated,
 )
-from feedmill.adapters.store.sqlite.readers import Readers
+from feedmill.adapters.store.sqlite.readers import ChangeWatch, Readers
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
-from feedmill.adapters.store.sqlite.search_index import search_index_problems
 from feedmill.adapters.store.sqlite.wal_sync import WalSync
 from feedmill.adapters.store.sqlite.writer import BUSY_TIMEOUT_SEC, Writer
 from feedmill.adapters.store.statements import Query
@@ -49,6 +48,7 @@ from feedmill.model.event import Event
 from feedmill.model.feed import Claim
 from feedmill.model.refresh import Committed, Refresh
 
+_TERMS = "search_terms"  # a temporary view of the search index: each term with its entries
 _LARGE_COMMIT = 500  # changes: those of smaller ones go first
 
 P = ParamSpec("P")
@@ -147,7 +147,7 @@ class SqliteStore(SqlStore):
         found = await sentences_of(self._pages(quick=quick))
         if quick:
             return found
-        found += await sentences_of(self._run_reader(search_index_problems))
+        found += await sentences_of(self._run_reader(_search_index_problems))
         return found + await sentences_of(self._inconsistencies())
 
     def version(self) -> int | None:
@@ -247,3 +247,26 @@ def _prepare(path: str) -> None:
         translated(path, lambda: migrate(connection))
     finally:
         connection.close()
+
+
+def _search_index_problems(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """One sentence when the search index cannot be read to its end; `PRAGMA integrity_check` sees its pages only.
+
+    SQLite's own check of the index is a write, which would stop every poll while it lasts.
+    """
+    (is_reader,) = connection.execute("PRAGMA query_only").fetchone()
+    connection.execute("PRAGMA query_only = OFF")
+    try:
+        connection.execute("SELECT rowid FROM entry_search_index LIMIT 1").fetchone()
+        connection.execute(
+            f"CREATE VIRTUAL TABLE temp.{_TERMS} USING fts5vocab (main, entry_search_index, instance)"
+        )
+        connection.execute(f"SELECT count(*) FROM temp.{_TERMS}").fetchone()
+    except sqlite3.Error as error:
+        if not is_damage(error):
+            raise
+        return (f"the search index is damaged ({error}): `feedmill reindex` makes it anew",)
+    finally:
+        connection.execute(f"DROP TABLE IF EXISTS temp.{_TERMS}")
+        connection.execute(f"PRAGMA query_only = {is_reader}")
+    return ()

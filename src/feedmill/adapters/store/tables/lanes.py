@@ -7,7 +7,7 @@ is added while its lane is given back would wait with it.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from msgspec.structs import replace
@@ -22,9 +22,11 @@ from feedmill.adapters.store.tables.codec import (
     micros,
     pace_of,
 )
+from feedmill.adapters.store.tables.paging import escape_like, page_of
 from feedmill.canonicalise.urls import http_url, split_url
-from feedmill.errors import DamagedRowError, SecretKeyError
-from feedmill.model.feed import DamagedFeed, Feed, HostPace, Lane
+from feedmill.errors import DamagedRowError, SecretKeyError, UsageError
+from feedmill.model.feed import DamagedFeed, Feed, HostLane, HostPace, Lane
+from feedmill.model.page import HostFilter, Page
 
 SHARDS: Final = 1024
 
@@ -38,6 +40,20 @@ _DUE_OF_CHOSEN: Final = (
     " JOIN feed_sched s ON s.feed_no = f.feed_no JOIN lanes l ON l.lane_id = s.lane_id"
     " WHERE s.paused = 0 AND f.id @in($1)"
 )
+
+_PACE: Final = ", ".join(f"l.{name}" for name in PACE_COLUMNS.split(", "))
+# Feeds are counted by the index of those that are polled; paused ones wait for nothing.
+_HOST_LANES: Final = f"""
+SELECT l.lane_key, {_PACE},
+       (SELECT count(*) FROM feed_sched s WHERE s.lane_id = l.lane_id AND s.paused = 0) AS feeds,
+       (SELECT count(*) FROM feed_sched s
+         WHERE s.lane_id = l.lane_id AND s.paused = 0 AND s.next_run_at <= $1)
+  FROM lanes l WHERE l.lane_key > $2"""
+_TROUBLED: Final = (
+    "(l.troubled_since IS NOT NULL OR l.blocked_reason IS NOT NULL OR l.failures > 0"
+    " OR l.limited_urls IS NOT NULL)"
+)
+_RESTING: Final = "l.next_ok_at > $1 AND l.blocked_reason IS NOT NULL"
 
 
 class ClaimTerms(NamedTuple):
@@ -123,6 +139,44 @@ def strictest(paces: Sequence[HostPace]) -> HostPace | None:
 
 def _rest(pace: HostPace) -> int:
     return 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
+
+
+def host_lanes(
+    where: HostFilter, *, now: datetime, after: str | None = None, limit: int = 100
+) -> Query[Page[HostLane]]:
+    """Lanes with their pace and their feeds that are polled, by name; resting ones have one page."""
+    parameters: list[Any] = [micros(now), _key_of(after), limit + 1]
+    clauses = [_TROUBLED] if where.troubled else []
+    clauses += [_RESTING] if where.resting else []
+    if where.text:
+        parameters.append(f"%{escape_like(where.text.lower())}%")
+        clauses.append(f"l.lane_key LIKE ${len(parameters)} ESCAPE '!'")
+    if where.host is not None:
+        parameters += [where.host, f"{escape_like(where.host)}#%"]
+        exact, numbered = len(parameters) - 1, len(parameters)
+        clauses.append(f"(l.lane_key = ${exact} OR l.lane_key LIKE ${numbered} ESCAPE '!')")
+    chosen = "".join(f" AND {one}" for one in clauses)
+    first = "feeds DESC, " if where.resting else ""
+    found = yield from rows(
+        f"{_HOST_LANES}{chosen} ORDER BY {first}l.lane_key LIMIT $3", *parameters
+    )
+    if where.resting:
+        return Page(items=tuple(map(_host_lane_of, found[:limit])))
+    return page_of(found, limit, _host_lane_of, lambda one: str(one[0]).encode().hex())
+
+
+def _key_of(cursor: str | None) -> str:
+    """The key of the last lane that a page showed; UsageError for a cursor of another list."""
+    try:
+        return bytes.fromhex(cursor or "").decode()
+    except ValueError:
+        message = f"{cursor!r} is no cursor of this list; take the one that the last page gave"
+        raise UsageError(message) from None
+
+
+def _host_lane_of(row: Row) -> HostLane:
+    key, *pace, feeds, due = row
+    return HostLane(key=key, pace=pace_of(tuple(pace)), feeds=feeds, due=due)
 
 
 def next_due_at(only: Sequence[str] | None = None) -> Query[datetime | None]:

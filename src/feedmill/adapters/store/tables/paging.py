@@ -82,6 +82,11 @@ def position(cursor: str | None, parts: int, *, sign: str = "-?") -> tuple[int, 
     return tuple(int(one) for one in pieces)
 
 
+def escape_like(text: str) -> str:
+    """A text inside a LIKE pattern with `!` as its escape character."""
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
 def article_position(cursor: str | None) -> tuple[int, str]:
     """Where a page of articles begins."""
     if cursor is None:

@@ -66,6 +66,7 @@ _NUMBERS: Final = "SELECT e.title, e.entry_id FROM entries e"
 _TERMS: Final = "SELECT entry_id, terms, full_terms FROM entry_search WHERE entry_id @in($1)"
 _COMMON: Final = 500  # feeds of a tag
 _RANKED: Final = 1_000  # matches that are compared by relevance: those that came in last
+_MOST_DUPLICATES: Final = 200
 _PROPOSED: Final = 1_000  # titles that are looked at together
 # For a page of a search: words that stand in every entry have to be compared with each of them.
 SEARCH_SEC: Final = 10.0
@@ -163,6 +164,47 @@ def article_page(*, after: str | None = None, limit: int = 100) -> Query[Page[St
         limit + 1,
     )
     return page_of(found, limit, lambda one: article_of(one[1:]), lambda one: f"{one[0]}.{one[1]}")
+
+
+def duplicates(entry_uid: str) -> Query[tuple[StoredEntry, ...]]:
+    """The entries of other feeds that carry the same article, the first that came in first (D10).
+
+    An entry whose address another feed's entry has points to it (`same_as`); an article names the entry that
+    brought it. Both are followed, by index.
+    """
+    found = yield from row(
+        "SELECT e.entry_id, e.same_as, a.entry_id FROM entries e"
+        " LEFT JOIN articles a ON a.article_hash = e.article_hash WHERE e.entry_uid = $1",
+        entry_uid,
+    )
+    if found is None:
+        return ()
+    own = found[0]
+    roots = sorted({one for one in found if one is not None})
+    pointing = yield from rows(
+        "SELECT e.entry_id, e.same_as FROM entries e WHERE e.same_as @in($1) OR e.entry_id @in($1)"
+        " ORDER BY e.entry_id LIMIT $2",
+        roots,
+        _MOST_DUPLICATES,
+    )
+    ids = {one for pair in pointing for one in pair if one is not None} | set(roots)
+    return (
+        yield from each_of(
+            stored_of,
+            f"SELECT {STORED_COLUMNS} {FROM_ENTRIES} WHERE e.entry_id @in($1) ORDER BY e.entry_id",
+            sorted(ids - {own}),
+        )
+    )
+
+
+def count_duplicates(article_hashes: Sequence[str]) -> Query[dict[str, int]]:
+    """How many entries of other feeds carry each article; articles without any are left out."""
+    found = yield from rows(
+        "SELECT a.article_hash, count(*) FROM articles a JOIN entries e ON e.same_as = a.entry_id"
+        " WHERE a.article_hash @in($1) GROUP BY a.article_hash",
+        list(article_hashes),
+    )
+    return dict(found)
 
 
 def _most_relevant(where: EntryFilter, after: str | None, limit: int) -> Query[Page[StoredEntry]]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from feedmill.adapters.store.statements import Query, rows, value
 from feedmill.adapters.store.tables.codec import NEVER, feed_of, micros
+from feedmill.adapters.store.tables.paging import escape_like
 from feedmill.adapters.store.tables.subscriptions.feeds import FEED_SELECT
 from feedmill.adapters.store.tables.subscriptions.merged_feeds import NOT_MERGED
 from feedmill.errors import UsageError
@@ -141,11 +142,6 @@ def _spellings(text: str) -> tuple[str, ...]:
     if text.isascii():
         return (text,)
     return tuple(dict.fromkeys((text, text.lower(), text.capitalize(), text.upper())))
-
-
-def escape_like(text: str) -> str:
-    """A text inside a LIKE pattern with `!` as its escape character."""
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
 def _and(clauses: list[str]) -> str:

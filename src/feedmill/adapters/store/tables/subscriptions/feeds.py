@@ -1,4 +1,4 @@
-"""Tables `feeds`, `feed_aliases`, `feed_tags` and `feed_sched`: subscriptions and their addresses.
+"""Tables `feeds`, `feed_aliases`, `feed_tags`, `feed_sched` and `import_outlines`: subscriptions and their addresses.
 
 Two processes may add one feed under two spellings at once. The addresses decide: each is unique over all
 feeds, and the second process waits for the first and finds that the feed is there. Lanes are locked
@@ -18,7 +18,7 @@ from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.running.jobs import delete_jobs_of_feed
 from feedmill.adapters.store.tables.subscriptions.push import leave_feed
 from feedmill.model.event import NewEvent
-from feedmill.model.feed import Feed, NewFeed, QuotaUse
+from feedmill.model.feed import Feed, ImportedOutline, NewFeed, QuotaUse
 from feedmill.model.page import Page
 
 FEED_SELECT: Final = f"SELECT f.feed_no, {codec.FEED_COLUMNS} FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
@@ -57,6 +57,18 @@ SELECT 2, o.feed_id, @field(o.data, tags) FROM @all_events AS o
 SELECT 3, @field(o.data, from), f.tags FROM @all_events AS o JOIN feeds f ON f.id = o.feed_id
  WHERE o.type = 'feed.merged' AND @field(o.data, from) @in($1)
  ORDER BY 1"""
+
+# An interrupted import continues after what was processed.
+_OUTLINE: Final = codec.RowCodec(
+    ImportedOutline, "url outcome feed_id reason detail at digest", table="import_outlines"
+)
+_RESULT_COLUMNS: Final = ("outcome", "feed_id", "reason", "detail", "at", "digest")
+_KEEP_OUTLINE: Final = (
+    f"INSERT INTO import_outlines (list_id, @digest_and_text(url_hash, url), {', '.join(_RESULT_COLUMNS)})"
+    " VALUES ($1, @digest_and_value($2), $3, $4, $5, $6, $7, $8)"
+    " ON CONFLICT (list_id, @digest_or_text(url_hash, url)) DO UPDATE SET"
+    f" {sql.excluded(('url', *_RESULT_COLUMNS))}"
+)
 
 
 def feed(feed_id: str) -> Query[Feed | None]:
@@ -238,6 +250,22 @@ def remove_feed(feed_id: str, events: Sequence[NewEvent] = ()) -> Query[bool]:
     yield from sql.write("DELETE FROM feeds WHERE feed_no = $1", feed_no)
     yield from sql.append_events(events, f"feed/{feed_id}/removed")
     return True
+
+
+def imported(list_id: str) -> Query[tuple[ImportedOutline, ...]]:
+    """The outlines of a list that were processed, in the order of their URLs."""
+    found = yield from sql.rows(
+        f"SELECT {_OUTLINE.names()} FROM import_outlines WHERE list_id = $1", list_id
+    )
+    return tuple(_OUTLINE.value(one) for one in sorted(found, key=lambda one: one[0]))
+
+
+def save_imported(list_id: str, items: Sequence[ImportedOutline]) -> Query[None]:
+    """Store the outcome of these outlines; of several for one URL the last counts."""
+    kept = yield from sql.storable(tuple(items))
+    # In one order, so that two that write the same list never wait for each other in a circle.
+    by_url = {one.url: (list_id, *_OUTLINE.row(one)) for one in kept}
+    yield from sql.write_many(_KEEP_OUTLINE, [by_url[url] for url in sorted(by_url)])
 
 
 def set_tags(feed_no: int, tags: Sequence[str]) -> Query[None]:

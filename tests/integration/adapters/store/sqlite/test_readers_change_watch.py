@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tests.support.waiting import HANG_GUARD_SEC
 
-from feedmill.adapters.store.sqlite.change_watch import ChangeWatch
 from feedmill.adapters.store.sqlite.connection import MEMORY, connect, connect_reader
+from feedmill.adapters.store.sqlite.readers import ChangeWatch
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.errors import StoreError
 from feedmill.model.running.token import Token
