@@ -6,6 +6,7 @@ HYPOTHESIS_PROFILE=explore look for new ones.
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 from typing import Final
@@ -35,6 +36,10 @@ settings.register_profile("explore", _PATIENT, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 keep_files_in_memory()
+
+# A shell ignores Ctrl-C in what it starts with `&`, and so would every process that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _FOLDER: Final = Path(__file__).parent
 # These start, kill and restart processes and wait for them, or for answers, or take seconds of CPU: they begin first, so
