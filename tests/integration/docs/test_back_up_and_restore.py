@@ -5,13 +5,15 @@ import os
 import re
 import sqlite3
 import subprocess
-import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from tests.support.command_line import PublisherBeside
 from tests.support.feed_documents import paper
 from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.warm_command import warm_command
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "back-up-and-restore.md"
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
@@ -24,7 +26,7 @@ NEXT_EVENT = "SELECT type FROM outbox WHERE seq > ? ORDER BY seq LIMIT 1"
 class Shell:
     """Runs blocks of the page in one folder."""
 
-    def __init__(self, folder: Path, feed: str) -> None:
+    def __init__(self, folder: Path, feed: str, programs: Path) -> None:
         self.folder = folder
         self.home = folder / "feedmill-data"
         self.environment = os.environ | {
@@ -32,7 +34,7 @@ class Shell:
             "FEEDMILL_HOME": "feedmill-data",
             "FEEDMILL_EGRESS_ALLOW_CIDRS": "127.0.0.0/8",
             "FEEDMILL_HOST_MIN_GAP_MS": "0",
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": f"{programs}:{os.environ['PATH']}",
         }
 
     def run(self, block: str) -> subprocess.CompletedProcess[str]:
@@ -66,10 +68,21 @@ class Shell:
             return str(kind)
 
 
-def test_reader_of_events_that_a_restored_backup_lacks_is_told_first(tmp_path: Path) -> None:
+@pytest.fixture
+def programs(tmp_path: Path) -> Iterator[Path]:
+    """The folder where the shell finds `feedmill`."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    with warm_command(folder):
+        yield folder
+
+
+def test_reader_of_events_that_a_restored_backup_lacks_is_told_first(
+    tmp_path: Path, programs: Path
+) -> None:
     with PublisherBeside() as beside:
         beside.publisher.script("/feed", paper(1, 2), paper(2, 3), paper(4, 5, 6, 7, 8))
-        shell = Shell(tmp_path, beside.publisher.url("/feed"))
+        shell = Shell(tmp_path, beside.publisher.url("/feed"), programs)
         shell.ok(FIRST)
         shell.ok(BACK_UP)
         shell.ok("feedmill sync --force")
@@ -82,10 +95,12 @@ def test_reader_of_events_that_a_restored_backup_lacks_is_told_first(tmp_path: P
         assert shell.next_event(after=read_to) == "log.rewound"
 
 
-def test_reader_of_a_store_that_was_rebuilt_on_a_new_machine_is_told_first(tmp_path: Path) -> None:
+def test_reader_of_a_store_that_was_rebuilt_on_a_new_machine_is_told_first(
+    tmp_path: Path, programs: Path
+) -> None:
     with PublisherBeside() as beside:
         beside.publisher.script("/feed", paper(1, 2), paper(3, 4, 5, 6, 7, 8, 9))
-        shell = Shell(tmp_path, beside.publisher.url("/feed"))
+        shell = Shell(tmp_path, beside.publisher.url("/feed"), programs)
         shell.ok(FIRST)
         read_to = shell.last_seq()
         shell.ok(
@@ -99,10 +114,10 @@ def test_reader_of_a_store_that_was_rebuilt_on_a_new_machine_is_told_first(tmp_p
         assert shell.next_event(after=read_to) == "log.rewound"
 
 
-def test_commands_of_the_page_lose_nothing(tmp_path: Path) -> None:
+def test_commands_of_the_page_lose_nothing(tmp_path: Path, programs: Path) -> None:
     with PublisherBeside() as beside:
         beside.publisher.script("/feed", paper(1, 2))
-        shell = Shell(tmp_path, beside.publisher.url("/feed"))
+        shell = Shell(tmp_path, beside.publisher.url("/feed"), programs)
 
         shell.ok(FIRST)
         before = shell.titles()
