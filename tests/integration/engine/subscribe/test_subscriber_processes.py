@@ -17,8 +17,8 @@ from feedmill_demo.server.script import document
 from feedmill_demo.server.server import Publisher
 
 CHILD = Path(__file__).parents[4] / "tests/support/children/subscribe_addresses.py"
-ROUNDS = 8
-BLOGS = 20
+ROUNDS = 4
+BLOGS = 8
 TITLES = ("Paper", "Ada's notes", "日記", "Feed me")
 
 
