@@ -11,18 +11,29 @@ import os
 import runpy
 import socket
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 from feedmill.adapters import failpoints
 
 PRELOADED = (
+    "feedmill.adapters.http.curl_loop",
+    "feedmill.adapters.http.decoders",
+    "feedmill.adapters.http.fetcher",
+    "feedmill.adapters.http.resolver",
     "feedmill.adapters.store.postgres.store",
     "feedmill.adapters.store.sqlite.store",
     "feedmill.app.services",
+    "feedmill.interfaces.cli.lists",
     "feedmill.interfaces.cli.main",
     "feedmill.interfaces.cli.commands.servers.run",
+    "feedmill.interfaces.cli.commands.servers.sync",
+    "feedmill.interfaces.cli.commands.servers.worker",
+    "feedmill.interfaces.cli.subscribe_addresses",
+    "idna",
 )
+WHERE_AVAILABLE = "uvloop"
 PRELOADED_FOR = {  # when a command is first asked for
     "api": "feedmill.interfaces.rest.server",
     "mcp": "feedmill.interfaces.mcp.server",
@@ -81,6 +92,8 @@ def arm_failpoint() -> None:
 if __name__ == "__main__":
     for name in PRELOADED:
         import_module(name)
+    with suppress(ImportError):
+        import_module(WHERE_AVAILABLE)
     wire = socket.socket(fileno=os.dup(0))
     wire.send(b"ready")
     sys.argv = next_script(wire)
