@@ -101,14 +101,14 @@ def _refuse_oversized(text: bytes, kind: DocumentKind, limits: ParseLimits) -> U
         return _refuse_above(sum(map(text.count, (b",", b"{", b"["))), limits.max_tags, "values")
     if kind != "markup":
         return None
-    attributes = _attributes(text, limits.max_attributes)
+    attributes = count_attributes(text, limits.max_attributes)
     return _refuse_above(text.count(b"<"), limits.max_tags, "tags") or _refuse_above(
         attributes, limits.max_attributes, "attributes"
     )
 
 
-def _attributes(text: bytes, most: int) -> int:
-    """How many attributes there are, or one more than `most`; a = alone is none."""
+def count_attributes(text: bytes, most: int) -> int:
+    """Count the attributes of markup, up to one more than `most`; a = alone is none."""
     if text.count(b"=") <= most:
         return 0
     return sum(1 for _ in islice(_VALUE.finditer(text), most + 1))

@@ -1,6 +1,7 @@
 """Lists of feeds from other programs and from strangers: read in every shape, never trusted."""
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -102,6 +103,31 @@ def test_only_so_many_tags_are_kept_of_a_feed_that_is_listed_again_and_again() -
 def test_list_of_too_many_feeds_is_refused() -> None:
     with pytest.raises(ValueError, match="split it"):
         read_list(b"\n".join(b"http://a.example/%d" % number for number in range(200_001)))
+
+
+@pytest.mark.parametrize(
+    ("data", "refusal"),
+    [
+        (b"<" * 5_000_000, "tags"),  # took 440 MB
+        (opml("<a/>" * 1_200_000), "tags"),
+        (opml("<o " + "a='' " * 1_100_000 + "/>"), "attributes"),
+        (b"[" + b"{}," * 1_600_000 + b"1]", "values"),
+        (b"a\n" * 2_500_000, "feeds"),  # took 160 MB
+    ],
+    ids=["brackets", "elements", "attributes", "values", "lines"],
+)
+def test_list_whose_tree_would_take_hundreds_of_megabytes_is_refused_before_it_is_parsed(
+    data: bytes, refusal: str
+) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=f"{refusal}; split it"):
+            read_list(data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 100 * 1024 * 1024
 
 
 def test_only_so_many_folders_become_tags() -> None:
