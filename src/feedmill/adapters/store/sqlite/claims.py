@@ -21,7 +21,6 @@ from feedmill.adapters.store.tables.codec import (
     NEVER,
     PACE_COLUMNS,
     Row,
-    instant,
     json_text,
     micros,
     micros_or_none,
