@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from feedmill.cluster.group import compare, shared_part, similarity
+from feedmill.cluster.evidence import compare, shared_part, similarity
 from feedmill.cluster.sketch import sketch
 from feedmill.model.derived.cluster import Sketch, StoryText
 
