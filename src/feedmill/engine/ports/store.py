@@ -15,8 +15,7 @@ from feedmill.engine.ports.feeds import (
     PushStore,
     ScheduleStore,
 )
-from feedmill.engine.ports.jobs import JobStore
-from feedmill.engine.ports.maintenance import FigureStore
+from feedmill.engine.ports.maintenance import FigureStore, JobStore
 from feedmill.engine.ports.media import MediaStore
 from feedmill.engine.ports.two_phase import ConfirmationStore, ScreenStore
 

@@ -9,8 +9,7 @@ from typing import Final, Protocol
 from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import EventLog, WebhookStore
 from feedmill.engine.ports.feeds import HostStore, ScheduleStore
-from feedmill.engine.ports.jobs import JobStore
-from feedmill.engine.ports.maintenance import FigureStore, MaintenanceStore
+from feedmill.engine.ports.maintenance import FigureStore, JobStore, MaintenanceStore
 from feedmill.engine.ports.media import MediaStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import FeedmillError

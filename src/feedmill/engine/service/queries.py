@@ -1,4 +1,4 @@
-"""Read and write operations on feeds, entries, events, positions of readers and raw documents, shared by REST, gRPC and MCP.
+"""Read and write operations on feeds, entries, clusters, events, positions of readers and raw documents, shared by REST, gRPC and MCP.
 
 Each function takes plain arguments and the services, and returns a shape of `publish.shapes`. What
 does not exist is a NotFoundError, an invalid argument a UsageError; the interface translates them.
@@ -22,6 +22,7 @@ from feedmill.engine.service.feeds.push import unsubscribe_feed
 from feedmill.engine.service.health.feed_health import describe_health
 from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError, required
 from feedmill.media.select import rules_of, select_job, wants_media
+from feedmill.model.base import filled
 from feedmill.model.derived.media import MediaRules
 from feedmill.model.derived.search import SearchQuery
 from feedmill.model.event import StoredEntry
@@ -276,6 +277,27 @@ async def articles(
         after=read_cursor("articles", cursor), limit=clamp_limit(limit)
     )
     return shapes.ArticlePage(items=page.items, next=write_cursor("articles", page.next))
+
+
+# clusters
+
+
+async def list_clusters(
+    services: Services, *, min_feeds: int = 2, cursor: str | None = None, limit: int | None = None
+) -> shapes.ClusterPage:
+    """Stories that at least `min_feeds` feeds tell, the one that grew last first."""
+    page = await services.store.clusters(
+        min_feeds=min_feeds, after=read_cursor("clusters", cursor), limit=clamp_limit(limit)
+    )
+    return shapes.ClusterPage(items=page.items, next=write_cursor("clusters", page.next))
+
+
+async def get_cluster(cluster_id: str, services: Services) -> shapes.ClusterDetail:
+    """One story with the entries that tell it."""
+    found = await services.store.cluster(cluster_id)
+    known = required(found, f"there is no cluster {cluster_id}", "list them: feedmill clusters")
+    members = await services.store.cluster_members(cluster_id)
+    return filled(shapes.ClusterDetail, known, members=members)
 
 
 # events

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Protocol, TypeVar
 from msgspec import Meta, structs
 
 from feedmill.engine.service import jobs, queries, subscriptions
-from feedmill.engine.service.contents import clusters, media
+from feedmill.engine.service.contents import media
 from feedmill.engine.service.feeds import hosts, push, simulate
 from feedmill.engine.service.health import figures
 from feedmill.engine.service.health.status import service_levels as levels
@@ -200,7 +200,7 @@ async def _list_events(request: pb.ListEventsRequest, room: CallContext) -> pb.E
 
 async def _list_clusters(request: pb.ListClustersRequest, room: CallContext) -> pb.ClusterPage:
     asked = _given(request, "cursor") | {"min_feeds": request.min_feeds or 2}
-    ask = partial(clusters.list_clusters, room.services, **asked)
+    ask = partial(queries.list_clusters, room.services, **asked)
     return await _fitting(request, room, ask, partial(message_of, pb.ClusterPage))
 
 
@@ -296,7 +296,7 @@ GRPC_METHODS: Final[GrpcMethods] = {
     "Media/Get": GrpcMethod("read", _ask(media.get_media, "media_id")),
     "Media/Retry": GrpcMethod("write", _ask(media.retry_media, "media_id")),
     "Clusters/List": GrpcMethod("read", _list_clusters),
-    "Clusters/Get": GrpcMethod("read", _ask(clusters.get_cluster, "cluster_id")),
+    "Clusters/Get": GrpcMethod("read", _ask(queries.get_cluster, "cluster_id")),
     "Addresses/Canonicalize": GrpcMethod("write", _canonicalize),
     "Addresses/Discover": GrpcMethod("write", _discover),
 }

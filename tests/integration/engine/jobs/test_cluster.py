@@ -8,7 +8,6 @@ from tests.support.job_kinds import run_due
 from feedmill.config import ClustersConfig
 from feedmill.engine.jobs.cluster import KIND
 from feedmill.engine.service import queries
-from feedmill.engine.service.contents import clusters
 from feedmill.model.running.job import JobFilter
 from feedmill.publish.shapes import FeedChange
 from feedmill_demo.server.script import Answer, document
@@ -45,8 +44,8 @@ def test_story_in_two_feeds_becomes_a_cluster(play: Play) -> None:
             stage, a=feed_of("a"), b=feed_of("b", text=TEXT[:90]), c=feed_of("c", "Other", "x")
         )
 
-        (found,) = (await clusters.list_clusters(stage.services)).items
-        shown = await clusters.get_cluster(found.cluster_id, stage.services)
+        (found,) = (await queries.list_clusters(stage.services)).items
+        shown = await queries.get_cluster(found.cluster_id, stage.services)
         told = await stage.events("entry.clustered")
         assert (found.feeds, found.title) == (2, TITLE)
         assert all(one.evidence == ("title-and-text",) for one in shown.members)
@@ -71,7 +70,7 @@ def test_log_is_read_once_and_a_change_splits_the_cluster(play: Play) -> None:
         (job,) = (await stage.services.store.jobs(JobFilter(kind="cluster"))).items
         assert job.cursor["seq"] > first["seq"]
         assert (job.progress["entries"], job.state) == (3, "queued")
-        assert (await clusters.list_clusters(stage.services)).items == ()
+        assert (await queries.list_clusters(stage.services)).items == ()
         assert [one.data["cluster_id"] for one in await stage.events("entry.clustered")][2:] == [
             None,
             None,
@@ -84,7 +83,7 @@ def test_only_feeds_with_a_chosen_tag_are_compared(play: Play) -> None:
     async def story(stage: Stage) -> None:
         assert await polled(stage, a=feed_of("a"), b=feed_of("b")) == ["again"]
 
-        assert (await clusters.list_clusters(stage.services)).items == ()
+        assert (await queries.list_clusters(stage.services)).items == ()
 
     play(story, clusters=replace(ON, tags=("news",)))
 
@@ -105,7 +104,7 @@ def test_feed_that_opted_out_leaves_its_cluster_with_its_next_change(play: Play)
         await stage.pass_once()
         await run_due(stage.services, KIND)
 
-        assert (await clusters.list_clusters(stage.services)).items == ()
+        assert (await queries.list_clusters(stage.services)).items == ()
 
     play(story, clusters=ON)
 
@@ -118,7 +117,7 @@ def test_feed_that_opted_in_needs_no_tag(play: Play) -> None:
         await stage.pass_once()
         await run_due(stage.services, KIND)
 
-        (found,) = (await clusters.list_clusters(stage.services)).items
+        (found,) = (await queries.list_clusters(stage.services)).items
         assert found.feeds == 2
 
     play(story, clusters=replace(ON, tags=("news",)))

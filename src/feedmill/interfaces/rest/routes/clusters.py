@@ -4,7 +4,7 @@
 from functools import partial
 from typing import Annotated
 
-from feedmill.engine.service.contents import clusters
+from feedmill.engine.service import queries
 from feedmill.interfaces.rest.parameters import Cursor, Limit, path, query
 from feedmill.interfaces.rest.responses import ListAnswer, list_response
 from feedmill.interfaces.rest.routing import Routes
@@ -21,11 +21,11 @@ async def list_clusters(
     request: AnyRequest, min_feeds: MinFeeds = 2, cursor: Cursor = None, limit: Limit = None
 ) -> ListAnswer:
     """List stories that several feeds tell, the one that grew last first."""
-    ask = partial(clusters.list_clusters, services_of(request), min_feeds=min_feeds, limit=limit)
+    ask = partial(queries.list_clusters, services_of(request), min_feeds=min_feeds, limit=limit)
     return await list_response(request, ask, cursor)
 
 
 @routes.get("/{cluster_id:str}", "read", "not-found")
 async def get_cluster(request: AnyRequest, cluster_id: ClusterId) -> ClusterDetail:
     """Get one story with its entries and the evidence that joins them."""
-    return await clusters.get_cluster(cluster_id, services_of(request))
+    return await queries.get_cluster(cluster_id, services_of(request))

@@ -5,7 +5,6 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
-from feedmill.engine.service.contents import clusters as engine
 from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.interfaces.cli.command import Answer, answer_with, command, show_pages
 from feedmill.interfaces.cli.options import list_options, option
@@ -45,7 +44,7 @@ def clusters(
         answer_with(lambda services: _one(cluster, services))
         return
     show_pages(
-        lambda services, after, limit: engine.list_clusters(
+        lambda services, after, limit: queries.list_clusters(
             services, min_feeds=min_feeds, cursor=after, limit=limit
         ),
         ("cluster", "feeds", "grew", "title"),
@@ -80,7 +79,7 @@ def _row(one: ClusterShape) -> tuple[str, ...]:
 
 
 async def _one(cluster: str, services: Services) -> Answer:
-    found = await engine.get_cluster(cluster, services)
+    found = await queries.get_cluster(cluster, services)
     return Answer(found, lambda: _show_members(found))
 
 
