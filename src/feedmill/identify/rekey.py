@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from feedmill.config import IdentifyConfig
-from feedmill.identify.keys import address_tail, identity_keys
-from feedmill.model.entry import Entry
+from feedmill.identify.keys import address_tail
 from feedmill.model.identity import FeedIdentity, Identified, KnownEntry, Rekeyed, Remap
 
 # The title, and the link or what follows its host.
@@ -67,14 +66,7 @@ def rekey_change(pairs: Iterable[tuple[Identified, KnownEntry]], feed: FeedIdent
     """The one change that stands for all the new guids."""
     return Rekeyed(
         feed_id=feed.feed_id,
-        remaps=tuple(
-            Remap(
-                entry_id=row.entry_id,
-                old=identity_keys(Entry(guid=row.guid), feed.feed_key)[0],
-                new=item.keys[0],
-            )
-            for item, row in pairs
-        ),
+        remaps=tuple(Remap(entry_id=row.entry_id, new=item.keys[0]) for item, row in pairs),
     )
 
 

@@ -153,7 +153,6 @@ class Remap(Value):
     """One entry of a re-keyed feed; the old key stays registered."""
 
     entry_id: int
-    old: IdentityKey
     new: IdentityKey
 
 

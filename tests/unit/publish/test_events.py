@@ -149,7 +149,7 @@ def test_touched_entry_is_no_event() -> None:
 def test_new_guids_for_a_whole_feed_are_one_event() -> None:
     key = IdentityKey(type="guid", value="g")
 
-    (event,) = told(Rekeyed(feed_id="f", remaps=(Remap(entry_id=1, old=key, new=key),) * 3))
+    (event,) = told(Rekeyed(feed_id="f", remaps=(Remap(entry_id=1, new=key),) * 3))
 
     assert (event.type, event.data) == ("feed.rekeyed", {"entries": 3, "fetch_id": "fetch"})
 

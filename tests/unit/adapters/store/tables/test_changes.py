@@ -91,8 +91,8 @@ def test_a_touched_entry_costs_no_row_at_all() -> None:
 
 
 def test_a_rekeyed_feed_costs_its_new_keys() -> None:
-    old, new = IdentityKey(type="guid", value="old"), IdentityKey(type="guid", value="new")
-    rekeyed = Rekeyed(feed_id="f", remaps=(Remap(entry_id=7, old=old, new=new),))
+    new = IdentityKey(type="guid", value="new")
+    rekeyed = Rekeyed(feed_id="f", remaps=(Remap(entry_id=7, new=new),))
     pile = ChangeBatch()
 
     group_changes(pile, a_document(1, Changes(changes=(rekeyed,), summary=ChangeSummary())))
