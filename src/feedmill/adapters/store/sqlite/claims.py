@@ -10,6 +10,7 @@ never an early poll (D25).
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -52,16 +53,19 @@ _LANES_OF_CHOSEN: Final = (
     " AND lane_id IN (SELECT s.lane_id FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
     f" WHERE {_CHOSEN} AND s.paused = 0 AND s.next_run_at <= :now)"
 )
+# The due feeds of all these lanes, so many of each that are due longest. CROSS JOIN: lane by lane.
 _DUE_FEEDS: Final = (
-    f"SELECT s.feed_no, f.interval_sec, {FEED_COLUMNS}"
-    " FROM feed_sched s LEFT JOIN feeds f ON f.feed_no = s.feed_no"
-    " WHERE s.lane_id = :lane AND s.paused = 0 AND s.next_run_at <= :now"
-    " ORDER BY s.next_run_at LIMIT :feeds"
+    f"SELECT s.lane_id, s.next_run_at, s.feed_no, f.interval_sec, {FEED_COLUMNS}"
+    " FROM json_each(:of_lanes) l CROSS JOIN feed_sched s ON s.feed_no IN"
+    " (SELECT d.feed_no FROM feed_sched d"
+    " WHERE d.lane_id = l.value AND d.paused = 0 AND d.next_run_at <= :now"
+    " ORDER BY d.next_run_at LIMIT :feeds)"
+    " LEFT JOIN feeds f ON f.feed_no = s.feed_no"
 )
-_READABLE: Final = " AND s.feed_no NOT IN (SELECT value FROM json_each(:damaged))"
+_READABLE: Final = " AND d.feed_no NOT IN (SELECT value FROM json_each(:damaged))"
 _DUE_DAMAGED: Final = (
-    "SELECT feed_no FROM feed_sched WHERE lane_id = :lane AND paused = 0 AND next_run_at <= :now"
-    " AND feed_no IN (SELECT value FROM json_each(:damaged))"
+    "SELECT lane_id, feed_no FROM feed_sched WHERE lane_id IN (SELECT value FROM json_each(:of_lanes))"
+    " AND paused = 0 AND next_run_at <= :now AND feed_no IN (SELECT value FROM json_each(:damaged))"
 )
 # The lane ?1 can be claimed when its first feed is due and its host may be asked, which is at ?3.
 _CLAIMABLE: Final = (
@@ -129,11 +133,14 @@ def claim(
             break
         leases: list[Row] = []
         runs: list[Row] = []
-        for lane_id, key, epoch, *pace in rows:
-            lane = Lane(id=lane_id, key=key, epoch=epoch + 1, pace=pace_of(tuple(pace)))
-            wanted = {**asked, "lane": lane.id}
-            due = [] if rests(lane, terms.now) else _due(connection, feeds, wanted, damaged)
-            if due:
+        found = [
+            Lane(id=lane_id, key=key, epoch=epoch + 1, pace=pace_of(tuple(pace)))
+            for lane_id, key, epoch, *pace in rows
+        ]
+        asked["of_lanes"] = json_text([lane.id for lane in found if not rests(lane, terms.now)])
+        due_by_lane = _due(connection, feeds, asked, damaged)
+        for lane in found:
+            if due := due_by_lane.get(lane.id):
                 claims.append(_leased(lane, terms.until, due, runs))
                 leases.append(_lease_row(lane, terms))
             else:
@@ -174,8 +181,14 @@ def _chosen_statements() -> tuple[str, str]:
     """The statements that see lanes and due feeds of `only`."""
     return (
         _FREE_LANES.replace(" ORDER BY", f"{_LANES_OF_CHOSEN} ORDER BY"),
-        _DUE_FEEDS.replace(" ORDER BY", f" AND {_CHOSEN} ORDER BY"),
+        _DUE_FEEDS.replace(
+            " ORDER BY",
+            f" AND d.feed_no IN (SELECT f.feed_no FROM feeds f WHERE {_CHOSEN}) ORDER BY",
+        ),
     )
+
+
+_due_since: Final = itemgetter(1)  # of a row of _DUE_FEEDS
 
 
 class _Due(NamedTuple):
@@ -189,16 +202,19 @@ def _due(
     feeds: str,
     wanted: Mapping[str, int | str],
     damaged: Mapping[int, DamagedFeed],
-) -> list[_Due]:
-    due = [
-        _Due(row[0], row[1], read_due(row[0], row[2:])) for row in connection.execute(feeds, wanted)
-    ]
+) -> dict[int, list[_Due]]:
+    """The due feeds of each lane, those that are due longest first."""
+    found: dict[int, list[_Due]] = {}
+    rows = connection.execute(feeds, wanted).fetchall()
+    rows.sort(key=_due_since)
+    for row in rows:
+        lane_id, _, feed_no, interval_sec = row[:4]
+        due = _Due(feed_no, interval_sec, read_due(feed_no, row[4:]))
+        found.setdefault(lane_id, []).append(due)
     if damaged:
-        due += [
-            _Due(number, 3600.0, damaged[number])
-            for (number,) in connection.execute(_DUE_DAMAGED, wanted)
-        ]
-    return due
+        for lane_id, number in connection.execute(_DUE_DAMAGED, wanted):
+            found.setdefault(lane_id, []).append(_Due(number, 3600.0, damaged[number]))
+    return found
 
 
 def unreadable_feeds(
