@@ -14,9 +14,6 @@ from feedmill.app.services import Schema, open_services, systemd_notifier
 from feedmill.app.settings import owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_sinks import run_delivery
-from feedmill.engine.deliver.to_webhooks import run_webhooks
-from feedmill.engine.jobs.runner import run_jobs
-from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
 from feedmill.engine.ports.events import Sink
 from feedmill.engine.run.gauges import run_counters, run_gauges
@@ -191,21 +188,6 @@ async def count_polls(services: Services, watch: Lifecycle, metrics: Metrics) ->
     """Keep the counters of the metrics up to date until the lifecycle stops."""
     most = services.config.observe.metrics_top_feeds
     await run_counters(services.store, services.clock, metrics, watch, top_feeds=most)
-
-
-def start_upkeep(
-    group: asyncio.TaskGroup,
-    services: Services,
-    watch: Lifecycle,
-    report: RefreshReport,
-    *,
-    webhooks: bool,
-) -> None:
-    """Start what every process that polls does beside it: maintenance, background jobs, and webhooks if wanted."""
-    group.create_task(run_maintenance(services, watch))
-    group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
-    if webhooks:
-        group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
 
 
 async def poll_until_stopped(

@@ -16,6 +16,9 @@ import click
 
 from feedmill.app.services import announce_settings, file_sinks
 from feedmill.config import Config
+from feedmill.engine.deliver.to_webhooks import run_webhooks
+from feedmill.engine.jobs.runner import run_jobs
+from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
@@ -85,6 +88,21 @@ def rest_and_console(
     return rest_server(services, watch, host=host, port=port, metrics=metrics, console=make_console)
 
 
+def start_upkeep(
+    group: asyncio.TaskGroup,
+    services: Services,
+    watch: Lifecycle,
+    report: RefreshReport,
+    *,
+    webhooks: bool,
+) -> None:
+    """Start what every process that polls does beside it: maintenance, background jobs, and webhooks if wanted."""
+    group.create_task(run_maintenance(services, watch))
+    group.create_task(run_jobs(services, watch, listeners=(report.job_ran,)))
+    if webhooks:
+        group.create_task(run_webhooks(services, watch, listeners=(report.delivered,)))
+
+
 def port_or_any(host: str, port: int) -> int:
     """The port when it is free, else 0: any."""
     try:
@@ -149,7 +167,7 @@ async def _work(
     async with role_tasks, delivery, asyncio.TaskGroup() as group:
         counting = group.create_task(long_running.count_polls(services, watch, report.metrics))
         if with_mill:
-            long_running.start_upkeep(group, services, watch, report, webhooks=True)
+            start_upkeep(group, services, watch, report, webhooks=True)
             group.create_task(run_forever(services, watch))
         try:
             await long_running.wait_until_stopped(watch)

@@ -25,7 +25,7 @@ from feedmill.interfaces.cli.options import (
     webhooks_option,
 )
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
-from feedmill.interfaces.cli.servers import listen_for_hubs, rest_and_console
+from feedmill.interfaces.cli.servers import listen_for_hubs, rest_and_console, start_upkeep
 from feedmill.model.feed import Feed
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.publish.to_json import refresh_wire
@@ -108,7 +108,7 @@ async def run_engine(
         await listen_for_hubs(stack, services)
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
-        long_running.start_upkeep(group, services, watch, report, webhooks=webhooks)
+        start_upkeep(group, services, watch, report, webhooks=webhooks)
         await long_running.poll_until_stopped(group, services, watch, duration)
     return stopping
 

@@ -14,6 +14,7 @@ from feedmill.interfaces.cli.commands.servers.run import show_refresh_json
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import duration_option
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
+from feedmill.interfaces.cli.servers import start_upkeep
 
 
 @command()
@@ -48,6 +49,6 @@ async def _work(
             f"polling as {watch.owner}; `feedmill workers` lists all workers, -v logs each refresh"
         )
     async with role_tasks, asyncio.TaskGroup() as group:
-        long_running.start_upkeep(group, services, watch, report, webhooks=False)
+        start_upkeep(group, services, watch, report, webhooks=False)
         await long_running.poll_until_stopped(group, services, watch, duration)
     return stopping
