@@ -7,6 +7,8 @@ round over all transfers per interval costs less than a timer for each.
 import asyncio
 from collections.abc import Callable
 
+import msgspec
+
 from feedmill.adapters.http.response_buffer import ResponseBuffer
 from feedmill.engine.ports.clock import Clock
 from feedmill.model.fetch import FetchLimits
@@ -15,36 +17,17 @@ _ROUNDS_PER_LIMIT = 10
 _SOCKETS_INTERVAL_SEC = 0.1  # in that time libcurl reads some 40 MB of framing
 
 
-class _Watched:
+class _Watched(msgspec.Struct, eq=False):
     """One transfer, when it was last heard, and where its window began."""
 
-    __slots__ = (
-        "end",
-        "heard_at",
-        "heard_bytes",
-        "limits",
-        "octets",
-        "transfer",
-        "window_at",
-        "window_bytes",
-    )
-
-    def __init__(
-        self,
-        transfer: ResponseBuffer,
-        limits: FetchLimits,
-        end: Callable[[], None],
-        octets: Callable[[], int],
-        now: float,
-    ) -> None:
-        self.octets = octets
-        self.transfer = transfer
-        self.limits = limits
-        self.end = end
-        self.heard_at = now
-        self.heard_bytes = 0
-        self.window_at: float | None = None  # None: nothing came yet
-        self.window_bytes = 0
+    transfer: ResponseBuffer
+    limits: FetchLimits
+    end: Callable[[], None]
+    octets: Callable[[], int]
+    heard_at: float
+    heard_bytes: int = 0
+    window_at: float | None = None  # None: nothing came yet
+    window_bytes: int = 0
 
 
 class StallWatch:

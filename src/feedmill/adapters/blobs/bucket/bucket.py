@@ -9,7 +9,7 @@ object. The instant stands in a key, not in an object, so that one listing tells
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -22,7 +22,6 @@ from feedmill.adapters.blobs.bucket.errors import (
     is_missing,
     is_past_the_end,
     name_taken_error,
-    object_error,
     object_errors,
 )
 from feedmill.adapters.blobs.errors import moved_error
@@ -91,15 +90,13 @@ class Bucket:
         key = segment_key(name)
 
         def fetch(offset: int, length: int) -> bytes:
-            try:
-                found = obstore.get_range(self._store, key, start=offset, length=length)
-            except OBJECT_STORE_ERRORS as error:
-                if is_missing(error):
-                    raise moved_error(name) from error
-                if is_past_the_end(error):
+            with object_errors(self.place, missing=moved_error(name)):
+                try:
+                    return bytes(obstore.get_range(self._store, key, start=offset, length=length))
+                except OBJECT_STORE_ERRORS as error:
+                    if is_missing(error) or not is_past_the_end(error):
+                        raise
                     return b""
-                raise object_error(error, self.place) from error
-            return bytes(found)
 
         yield RangeCache(fetch).read
 
@@ -156,22 +153,17 @@ class Bucket:
 
     def _put(self, key: str, data: bytes, mode: Literal["create", "overwrite"] = "create") -> bool:
         """Put a whole object; False when there is one of that key, and none is overwritten."""
-        try:
-            obstore.put(self._store, key, data, mode=mode, use_multipart=False)
-        except AlreadyExistsError:
-            return False
-        except OBJECT_STORE_ERRORS as error:
-            raise object_error(error, self.place) from error
+        with object_errors(self.place):
+            try:
+                obstore.put(self._store, key, data, mode=mode, use_multipart=False)
+            except AlreadyExistsError:
+                return False
         return True
 
     def _size(self, name: str) -> int:
-        try:
+        # A HEAD has no body that could tell a missing bucket from a missing object.
+        with object_errors(self.place, missing=moved_error(name)):
             return obstore.head(self._store, segment_key(name))["size"]
-        except OBJECT_STORE_ERRORS as error:
-            # A HEAD has no body that could tell a missing bucket from a missing object.
-            raise (
-                moved_error(name) if is_missing(error) else object_error(error, self.place)
-            ) from error
 
     def _is_there(self, name: str) -> bool:
         try:
@@ -180,12 +172,9 @@ class Bucket:
             return False
 
     def _whole(self, key: str) -> bytes | None:
-        try:
+        with suppress(FileNotFoundError), object_errors(self.place, missing=FileNotFoundError()):
             return bytes(obstore.get(self._store, key).bytes())
-        except OBJECT_STORE_ERRORS as error:
-            if is_missing(error):
-                return None
-            raise object_error(error, self.place) from error
+        return None
 
     def _look(self) -> tuple[dict[str, int], dict[str, datetime], list[str]]:
         """Sizes by name, the latest note by name, and keys that are not ours."""
@@ -217,11 +206,11 @@ class Bucket:
 
     def _delete(self, keys: Sequence[str]) -> None:
         for key in keys:
-            try:
+            with (
+                suppress(FileNotFoundError),
+                object_errors(self.place, missing=FileNotFoundError()),
+            ):
                 obstore.delete(self._store, key)
-            except OBJECT_STORE_ERRORS as error:
-                if not is_missing(error):
-                    raise object_error(error, self.place) from error
 
 
 class RangeCache:

@@ -47,11 +47,13 @@ def object_error(error: Exception, place: str) -> BlobError:
 
 
 @contextmanager
-def object_errors(place: str) -> Iterator[None]:
-    """Errors of the object store become ours."""
+def object_errors(place: str, *, missing: Exception | None = None) -> Iterator[None]:
+    """Errors of the object store become ours; `missing` is what is raised for an object that is not there."""
     try:
         yield
     except OBJECT_STORE_ERRORS as error:
+        if missing is not None and is_missing(error):
+            raise missing from error
         raise object_error(error, place) from error
 
 

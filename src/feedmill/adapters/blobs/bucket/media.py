@@ -7,18 +7,14 @@ A bucket has no links: the readable name of a file is in its listing only.
 import asyncio
 import hashlib
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import obstore
 
 from feedmill.adapters.blobs.bucket.bucket import MEDIA_PREFIX
-from feedmill.adapters.blobs.bucket.errors import (
-    OBJECT_STORE_ERRORS,
-    is_missing,
-    object_error,
-    object_errors,
-)
+from feedmill.adapters.blobs.bucket.errors import object_errors
 from feedmill.adapters.blobs.media_files import DiskMedia, gone_error
 from feedmill.adapters.failpoints import reach
 from feedmill.engine.ports.media import PartialFile
@@ -47,7 +43,7 @@ class BucketMedia(DiskMedia):
     async def read(self, sha256: str, start: int = 0, length: int | None = None) -> bytes:
         """Bytes of a file."""
         key = _key(sha256)
-        try:
+        with object_errors(self.place, missing=gone_error(sha256)):
             if length is None:
                 end = (await obstore.head_async(self._store, key))["size"]
                 length = max(0, end - start)
@@ -56,18 +52,15 @@ class BucketMedia(DiskMedia):
             return bytes(
                 await obstore.get_range_async(self._store, key, start=start, length=length)
             )
-        except OBJECT_STORE_ERRORS as error:
-            missing = is_missing(error)
-            raise (gone_error(sha256) if missing else object_error(error, self.place)) from error
 
     async def delete(self, sha256s: Sequence[str]) -> None:
         """Delete files; those that are not there are gone already."""
-        try:
-            if sha256s:
+        if sha256s:
+            with (
+                suppress(FileNotFoundError),
+                object_errors(self.place, missing=FileNotFoundError()),
+            ):
                 await obstore.delete_async(self._store, [_key(one) for one in sha256s])
-        except OBJECT_STORE_ERRORS as error:
-            if not is_missing(error):
-                raise object_error(error, self.place) from error
 
     async def sizes(self) -> dict[str, int]:
         """The size of every file, by its digest."""
@@ -81,15 +74,14 @@ class BucketMedia(DiskMedia):
         """Read a file whole; what is wrong with it."""
         found, at = hashlib.sha256(), 0
         try:
-            size = (await obstore.head_async(self._store, _key(sha256)))["size"]
+            with object_errors(self.place, missing=gone_error(sha256)):
+                size = (await obstore.head_async(self._store, _key(sha256)))["size"]
             while at < size:
                 piece = await self.read(sha256, at, min(_PIECE, size - at))
                 found.update(piece)
                 at += len(piece)
         except NotKeptError:
             return "missing"
-        except OBJECT_STORE_ERRORS as error:
-            return "missing" if is_missing(error) else str(object_error(error, self.place))
         except BlobError as problem:
             return str(problem)
         return None if found.hexdigest() == sha256 else "damaged"
