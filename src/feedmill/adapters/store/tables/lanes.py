@@ -22,9 +22,9 @@ from feedmill.adapters.store.tables.codec import (
     micros,
     pace_of,
 )
-from feedmill.adapters.store.tables.paging import escape_like, page_of
+from feedmill.adapters.store.tables.paging import escape_like, foreign_cursor, page_of
 from feedmill.canonicalise.urls import http_url, split_url
-from feedmill.errors import DamagedRowError, SecretKeyError, UsageError
+from feedmill.errors import DamagedRowError, SecretKeyError
 from feedmill.model.feed import DamagedFeed, Feed, HostLane, HostPace, Lane
 from feedmill.model.page import HostFilter, Page
 
@@ -170,8 +170,7 @@ def _key_of(cursor: str | None) -> str:
     try:
         return bytes.fromhex(cursor or "").decode()
     except ValueError:
-        message = f"{cursor!r} is no cursor of this list; take the one that the last page gave"
-        raise UsageError(message) from None
+        raise foreign_cursor(cursor) from None
 
 
 def _host_lane_of(row: Row) -> HostLane:

@@ -77,9 +77,13 @@ def position(cursor: str | None, parts: int, *, sign: str = "-?") -> tuple[int, 
         return None
     pieces = cursor.split(".")
     if len(pieces) != parts or not all(re.fullmatch(sign + "[0-9]{1,18}", one) for one in pieces):
-        message = f"{cursor!r} is no cursor of this list; take the one that the last page gave"
-        raise UsageError(message)
+        raise foreign_cursor(cursor)
     return tuple(int(one) for one in pieces)
+
+
+def foreign_cursor(cursor: str | None) -> UsageError:
+    """The error for a cursor that no page of this list gave."""
+    return UsageError(f"{cursor!r} is no cursor of this list; take the one that the last page gave")
 
 
 def escape_like(text: str) -> str:

@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from feedmill.adapters.store.statements import Query, rows, value
 from feedmill.adapters.store.tables.codec import NEVER, feed_of, micros
-from feedmill.adapters.store.tables.paging import escape_like
+from feedmill.adapters.store.tables.paging import escape_like, foreign_cursor
 from feedmill.adapters.store.tables.subscriptions.feeds import FEED_SELECT
 from feedmill.adapters.store.tables.subscriptions.merged_feeds import NOT_MERGED
-from feedmill.errors import UsageError
 from feedmill.model.feed import Feed
 from feedmill.model.page import FeedFilter, FeedOrder, Page
 
@@ -164,5 +163,4 @@ def _position(order: FeedOrder, cursor: str | None) -> tuple[Any, int] | None:
             raise ValueError  # noqa: TRY301  # one refusal for all of them
         return at, int(number)
     except ValueError:
-        message = f"{cursor[:80]!r} is no cursor of this list; take the one that the last page gave"
-        raise UsageError(message) from None
+        raise foreign_cursor(cursor[:80]) from None

@@ -153,12 +153,17 @@ def change_feed(feed: Feed) -> Query[None]:
     )
     yield from set_tags(feed_no, feed.tags)
     yield from relocate(feed_no, feed.url)
+    yield from pause_schedule(feed_no, paused=feed.paused)
+
+
+def pause_schedule(feed_no: int, *, paused: bool) -> Query[None]:
+    """Stop polling a feed, or go on with it; its lane becomes due when it is."""
     found = yield from sql.row(
         "UPDATE feed_sched SET paused = $2 WHERE feed_no = $1 RETURNING lane_id, next_run_at",
         feed_no,
-        int(feed.paused),
+        int(paused),
     )
-    if found is not None and not feed.paused:
+    if found is not None and not paused:
         yield from hasten(*found)
 
 

@@ -11,8 +11,7 @@ from typing import Final
 
 from feedmill.adapters.store.statements import Query, append_events, column, each_of, row, write
 from feedmill.adapters.store.tables.codec import RowCodec, json_text, micros, strings
-from feedmill.adapters.store.tables.lanes import hasten
-from feedmill.adapters.store.tables.subscriptions.feeds import retag
+from feedmill.adapters.store.tables.subscriptions.feeds import pause_schedule, retag
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import MergedFeed
 
@@ -95,10 +94,4 @@ def merged_feeds() -> Query[tuple[MergedFeed, ...]]:
 
 def _pause(feed_no: int, *, paused: bool) -> Query[None]:
     yield from write("UPDATE feeds SET paused = $1 WHERE feed_no = $2", int(paused), feed_no)
-    found = yield from row(
-        "UPDATE feed_sched SET paused = $1 WHERE feed_no = $2 RETURNING lane_id, next_run_at",
-        int(paused),
-        feed_no,
-    )
-    if found is not None and not paused:
-        yield from hasten(*found)
+    yield from pause_schedule(feed_no, paused=paused)
