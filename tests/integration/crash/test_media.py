@@ -21,14 +21,22 @@ from feedmill.model.derived.media import MediaFilter
 BODY = mp3(1, 600_000)
 
 
-@pytest.mark.parametrize(
-    "failpoint", ["media-write@2", "media-synced", "media-kept", "store-commit@5"]
-)
-def test_killed_download_ends_whole_and_once(
-    tmp_path: Path, failpoint: str, store_url: str | None
+@pytest.mark.parametrize("failpoint", ["media-write@2", "media-synced", "media-kept"])
+def test_download_that_is_killed_at_its_file_ends_whole_and_once(
+    tmp_path: Path, failpoint: str
 ) -> None:
-    if store_url is not None:
-        failpoint = failpoint.replace("store-commit@5", "pg-written@3")
+    end_whole_and_once_when_killed(tmp_path, None, failpoint)
+
+
+def test_download_that_is_killed_at_its_commit_ends_whole_and_once(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    failpoint = "store-commit@5" if store_url is None else "pg-written@3"
+    end_whole_and_once_when_killed(tmp_path, store_url, failpoint)
+
+
+def end_whole_and_once_when_killed(tmp_path: Path, store_url: str | None, failpoint: str) -> None:
+    """Download a file, killed there and then to the end; the file is whole, and there once."""
 
     async def story() -> None:
         stage_here = opened(tmp_path, clock=SystemClock(), store_url=store_url)
