@@ -6,11 +6,10 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
-import nats
 from confluent_kafka import Consumer, Producer, TopicPartition
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from nats.js.errors import NotFoundError
-from redis.asyncio import Redis
+from tests.support.bus_clients import jetstream, nats_client, redis_client
 from tests.support.servers.nats import NatsServer
 from tests.support.servers.valkey import ValkeyServer
 from tests.support.waiting import HANG_GUARD_SEC
@@ -39,9 +38,9 @@ class NatsReader:
         self.url = server.url
 
     async def read(self, stream: str) -> list[Read]:
-        client = await nats.connect(self.url, allow_reconnect=False)
+        client = await nats_client(self.url, allow_reconnect=False)
         try:
-            context = client.jetstream()
+            context = jetstream(client)
             try:
                 wanted = (await context.stream_info(stream)).state.messages
             except NotFoundError:
@@ -64,7 +63,7 @@ class RedisReader:
         self.port = server.port
 
     async def read(self, stream: str) -> list[Read]:
-        client = Redis(host="127.0.0.1", port=self.port)
+        client = redis_client(f"redis://127.0.0.1:{self.port}")
         try:
             found = []
             entries: Any = await client.xrange(stream)

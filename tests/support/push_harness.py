@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import item, rss
 from tests.support.servers.free_port import free_port
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.config import PushConfig
 from feedmill.engine.jobs import websub
@@ -112,13 +113,13 @@ def callback(stage: Stage, found: PushSubscription) -> str:
 
 async def post(url: str, body: bytes, headers: dict[str, str]) -> httpx.Response:
     """One POST on a connection of its own."""
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=HANG_GUARD_SEC) as client:
         return await client.post(url, content=body, headers=headers)
 
 
 async def get(url: str, **query: str) -> httpx.Response:
     """One GET on a connection of its own."""
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=HANG_GUARD_SEC) as client:
         return await client.get(url, params={k.replace("__", "."): v for k, v in query.items()})
 
 

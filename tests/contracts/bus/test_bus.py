@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import nats
 import pytest
 import trustme
-from redis.asyncio import Redis
+from tests.support.bus_clients import jetstream, nats_client, redis_client
 from tests.support.bus_readers import numbers
 from tests.support.buses_under_test import BusBench, kafka_bench, nats_bench, redis_bench
 from tests.support.cloudevents_checker import event_of
@@ -130,9 +129,9 @@ def test_nats_refuses_repetitions_also_after_its_window_of_duplicates(
 async def _until_forgotten(bench: BusBench) -> None:
     """Wait until the server takes an id again that it had later than ours, on a stream beside."""
     aside = f"{bench.stream}-aside"
-    client = await nats.connect(bench.url)
+    client = await nats_client(bench.url)
     try:
-        stream = client.jetstream()
+        stream = jetstream(client)
         await stream.add_stream(name=aside, subjects=[aside], duplicate_window=0.1)
         mark = {"Nats-Msg-Id": "x"}
         await stream.publish(aside, headers=mark)
@@ -149,11 +148,11 @@ def test_a_message_that_nats_refuses_takes_those_behind_it_along(
 
     async def story() -> None:
         bus = bench.open()
-        client = await nats.connect(bench.url)
+        client = await nats_client(bench.url)
         try:
             await bus.deliver(events(1, 3))
             stranger = {"Nats-Msg-Id": "of a stranger"}
-            await client.jetstream().publish(f"{bench.stream}.events.x.y", headers=stranger)
+            await jetstream(client).publish(f"{bench.stream}.events.x.y", headers=stranger)
             with pytest.raises(SinkError):
                 await bus.deliver(events(4, 9))
             await bus.deliver(events(4, 9))
@@ -174,7 +173,7 @@ def test_a_stream_of_redis_that_lost_events_takes_none_that_come_after_the_hole(
 
     async def story() -> None:
         bus = bench.open()
-        client = Redis.from_url(bench.url)
+        client = redis_client(bench.url)
         try:
             await bus.deliver(events(1, 5))
             await client.delete(bench.stream)  # as after a crash without fsync: only three are left
@@ -249,7 +248,7 @@ def test_nats_is_spoken_to_in_secret_when_the_address_says_so(tmp_path: Path) ->
 
 def test_valkey_with_a_wrong_password_is_no_reason_to_wait(valkey_server: ValkeyServer) -> None:
     async def let_in() -> None:
-        client = Redis.from_url(valkey_server.url)
+        client = redis_client(valkey_server.url)
         await client.acl_setuser(
             "mill", enabled=True, passwords=["+right"], keys=["*"], commands=["+@all"]
         )
@@ -279,7 +278,7 @@ def test_replicas_that_are_not_there_are_waited_for_and_missed(
 
 def test_a_key_of_another_kind_is_refused(valkey_server: ValkeyServer) -> None:
     async def in_the_way() -> None:
-        client = Redis.from_url(valkey_server.url)
+        client = redis_client(valkey_server.url)
         await client.set("in-the-way", "text")
         await client.aclose()
 
@@ -297,9 +296,9 @@ def test_a_stream_of_nats_is_made_with_what_the_settings_say(
     deliver(bench.open(max_age_days=2.0, duplicate_window_sec=30.0), events(1, 1))
 
     async def look() -> Any:
-        client = await nats.connect(bench.url)
+        client = await nats_client(bench.url)
         try:
-            return (await client.jetstream().stream_info(bench.stream)).config
+            return (await jetstream(client).stream_info(bench.stream)).config
         finally:
             await client.close()
 

@@ -7,10 +7,10 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-import nats
 import obstore
 import pytest
 from obstore.store import S3Store
+from tests.support.bus_clients import jetstream, nats_client
 from tests.support.deploy_files import COMPOSE, DEPLOY, documents, make_secrets, services
 from tests.support.servers import binaries as wheels
 from tests.support.servers.nats import NatsServer
@@ -215,9 +215,9 @@ def _knock(port: int) -> bytes:
 
 
 async def _store_and_count(url: str) -> int:
-    client = await nats.connect(url)
+    client = await nats_client(url)
     try:
-        stream = client.jetstream()
+        stream = jetstream(client)
         await stream.add_stream(name="events", subjects=["events.>"])
         await stream.publish("events.one", b"flour")
         return (await stream.stream_info("events")).state.messages

@@ -19,7 +19,7 @@ from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import item, rss
 from tests.support.grpc_client import Visitor, visiting
 from tests.support.mcp_client import Ask, agent
-from tests.support.waiting import hang_guard
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.client import Client
 from feedmill.interfaces.grpc.server import grpc_server
@@ -62,7 +62,7 @@ async def furnished(home: Path) -> AsyncIterator[House]:
         await stage.poll(second)
         async with (
             rest_server(stage.services, stage.watch(), port=0) as address,
-            httpx.AsyncClient(base_url=address, trust_env=False) as http,
+            httpx.AsyncClient(base_url=address, trust_env=False, timeout=HANG_GUARD_SEC) as http,
             Client(address) as client,
             grpc_server(stage.services) as bound,
             visiting(bound.port) as visitor,

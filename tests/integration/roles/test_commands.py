@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nats
 import pytest
+from tests.support.bus_clients import jetstream, nats_client
 from tests.support.health_probe import ask, until_answer
 from tests.support.living_feeds_publisher import pressing
 from tests.support.run_process import Mill
@@ -203,8 +203,8 @@ def test_no_command_prints_a_password(tmp_path: Path) -> None:
 
 async def messages(url: str) -> int:
     """How many events are in the stream of these tests."""
-    client = await nats.connect(url)
+    client = await nats_client(url)
     try:
-        return (await client.jetstream().stream_info("roles")).state.messages
+        return (await jetstream(client).stream_info("roles")).state.messages
     finally:
         await client.close()

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
-import nats
 import obstore
 import pytest
 import redis
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
+from tests.support.bus_clients import jetstream, nats_client
 from tests.support.servers.nats import NatsServer
 from tests.support.servers.postgres import PostgresServer, StopMode
 from tests.support.servers.seaweedfs import S3Server
@@ -102,15 +102,15 @@ def test_a_standby_follows_and_is_promoted_after_its_primary_was_killed() -> Non
 
 def test_nats_keeps_a_stream_through_a_restart_and_a_kill() -> None:
     async def publish(url: str) -> None:
-        client = await nats.connect(url)
-        stream = client.jetstream()
+        client = await nats_client(url)
+        stream = jetstream(client)
         await stream.add_stream(name="mill", subjects=["mill.>"])
         await stream.publish("mill.flour", b"white")
         await client.close()
 
     async def count(url: str) -> int:
-        client = await nats.connect(url)
-        info = await client.jetstream().stream_info("mill")
+        client = await nats_client(url)
+        info = await jetstream(client).stream_info("mill")
         await client.close()
         return info.state.messages
 
@@ -127,7 +127,7 @@ def test_nats_keeps_a_stream_through_a_restart_and_a_kill() -> None:
 
 def test_nats_answers(nats_server: NatsServer) -> None:
     async def story() -> bytes:
-        client = await nats.connect(nats_server.url)
+        client = await nats_client(nats_server.url)
         subscription = await client.subscribe("servers.flour")
         await client.publish("servers.flour", b"white")
         message = await subscription.next_msg(timeout=HANG_GUARD_SEC)
@@ -138,14 +138,17 @@ def test_nats_answers(nats_server: NatsServer) -> None:
 
 
 def test_valkey_answers(valkey_server: ValkeyServer) -> None:
-    with redis.Redis.from_url(valkey_server.url) as client:
+    with redis.Redis.from_url(valkey_server.url, socket_timeout=HANG_GUARD_SEC) as client:
         client.set("servers:flour", "white")
 
         assert client.get("servers:flour") == b"white"
 
 
 def test_valkey_keeps_a_stream_through_a_restart_and_a_kill() -> None:
-    with ValkeyServer(fsync="always") as server, redis.Redis.from_url(server.url) as client:
+    with (
+        ValkeyServer(fsync="always") as server,
+        redis.Redis.from_url(server.url, socket_timeout=HANG_GUARD_SEC) as client,
+    ):
         client.xadd("mill", {"flour": "white"})
 
         server.restart()

@@ -9,6 +9,8 @@ import sys
 from functools import partial
 from zlib import crc32
 
+from tests.support.waiting import HANG_GUARD_SEC
+
 from feedmill.adapters.store.postgres.event_log import PostgresEventLog, append
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import instant
@@ -70,7 +72,7 @@ async def read(log: PostgresEventLog, after: int, *, limit: int) -> list[tuple[i
 
 async def work(dsn: str, writer: str, transactions: int) -> None:
     """Write and read until everything is written."""
-    database = await Database.open(dsn, connections=3, timeout_sec=30.0)
+    database = await Database.open(dsn, connections=3, timeout_sec=HANG_GUARD_SEC)
     writing = asyncio.create_task(write(database, writer, transactions))
     log, seen = PostgresEventLog(database), 0
     while not writing.done():

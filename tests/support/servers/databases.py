@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 from tests.support.loop_thread import LoopThread
 from tests.support.servers.postgres import PostgresServer
+from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.store.postgres.migrate import migrate
 from feedmill.adapters.store.postgres.pool import Database
@@ -150,7 +151,7 @@ def migrated_database(server: PostgresServer) -> str:
 
 def _prepare(dsn: str) -> None:
     async def prepare() -> None:
-        database = await Database.open(dsn, connections=1, timeout_sec=30.0)
+        database = await Database.open(dsn, connections=1, timeout_sec=HANG_GUARD_SEC)
         await migrate(database)
         await database.close()
 

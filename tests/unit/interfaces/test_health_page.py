@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from tests.support.waiting import hang_guard
 
 from feedmill.errors import UsageError
 from feedmill.interfaces.health_page import alive_route, metrics_route, serve_health_page
@@ -18,7 +19,7 @@ def with_page(body: Callable[[Metrics, Ask], Awaitable[None]]) -> None:
     async def main() -> None:
         metrics = Metrics()
         routes = {"/metrics": metrics_route(metrics), "/healthz": alive_route}
-        async with asyncio.timeout(60), serve_health_page(routes, "127.0.0.1", 0) as port:
+        async with hang_guard(), serve_health_page(routes, "127.0.0.1", 0) as port:
 
             async def ask(octets: bytes) -> bytes:
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)

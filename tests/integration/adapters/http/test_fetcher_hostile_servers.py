@@ -135,7 +135,7 @@ def test_a_server_that_drips_is_given_up_long_before_the_deadline(
     async def story() -> None:
         async with serving(script) as server, fetching() as fetcher:
             response = await get(
-                fetcher, server.url(), timeout_ms=20_000, min_throughput_window_sec=1
+                fetcher, server.url(), timeout_ms=250_000, min_throughput_window_sec=1
             )
 
         assert outcome(response) == expected
@@ -146,7 +146,7 @@ def test_a_server_that_drips_is_given_up_long_before_the_deadline(
 def test_a_server_that_stays_silent_is_given_up_at_the_read_limit() -> None:
     async def story() -> None:
         async with serving(_black_hole) as server, fetching(read_timeout_ms=300) as fetcher:
-            response = await get(fetcher, server.url(), timeout_ms=20_000)
+            response = await get(fetcher, server.url(), timeout_ms=250_000)
 
         assert (outcome(response), response.status) == ("timeout", None)
 
@@ -303,7 +303,7 @@ def test_a_bomb_that_was_paused_ends_at_the_limit_when_it_goes_on() -> None:
 
 
 def test_server_is_not_blamed_for_a_pause_of_ours_that_lasts_longer_than_a_fetch_may() -> None:
-    room, timeout_sec = OneRoom(), 1.5  # until the pause begins, also on a busy machine
+    room, timeout_sec = OneRoom(), 5.0  # until the pause begins, also on a busy machine
 
     async def story() -> None:
         async with serving(once(answer(200, body=b"z" * 300_000))) as server, fetching() as fetcher:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-import nats
 import pytest
-from redis.asyncio import Redis
+from tests.support.bus_clients import jetstream, nats_client, redis_client
 from tests.support.bus_readers import NatsReader, Reader, RedisReader, feeds, numbers
 from tests.support.buses_under_test import BusBench, kafka_bench, redis_bench
 from tests.support.relay_harness import happen, opened, relaying, run
@@ -321,23 +320,23 @@ async def _delete(bench: BusBench) -> None:
     if bench.url.startswith("nats"):
         await _nats_delete(bench)
         return
-    client = Redis.from_url(bench.url)
+    client = redis_client(bench.url)
     await client.delete(bench.stream)
     await client.aclose()
 
 
 async def _empty(bench: BusBench) -> None:
     if bench.url.startswith("nats"):
-        server = await nats.connect(bench.url)
-        await server.jetstream().purge_stream(bench.stream)
+        server = await nats_client(bench.url)
+        await jetstream(server).purge_stream(bench.stream)
         await server.close()
         return
-    client = Redis.from_url(bench.url)
+    client = redis_client(bench.url)
     await client.xtrim(bench.stream, maxlen=0, approximate=False)
     await client.aclose()
 
 
 async def _nats_delete(bench: BusBench) -> None:
-    client = await nats.connect(bench.url)
-    await client.jetstream().delete_stream(bench.stream)
+    client = await nats_client(bench.url)
+    await jetstream(client).delete_stream(bench.stream)
     await client.close()

@@ -15,7 +15,7 @@ from tests.support.engine_harness import Stage, opened, titles
 from tests.support.feed_documents import paper
 from tests.support.job_kinds import run_due
 from tests.support.push_harness import push_mill, run_push_jobs, subscription
-from tests.support.waiting import wait_for_answer
+from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer
 from tests.support.websub_peers import peer_subscriber, raw_subscriber
 
 from feedmill.config import PushConfig, WebhookConfig
@@ -57,7 +57,7 @@ async def ask(base: str, callback: str, topic: str, **more: str) -> httpx.Respon
     form = {"hub.mode": "subscribe", "hub.topic": topic, "hub.callback": callback} | {
         name.replace("__", "."): value for name, value in more.items()
     }
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=HANG_GUARD_SEC) as client:
         return await client.post(f"{base}/hub", data=form)
 
 
@@ -88,7 +88,7 @@ def test_100_subscriber_gets_the_whole_topic_after_a_change(
 
         async def story(stage: Stage, base: str) -> None:
             topic = f"{base}/collections/feed.atom"
-            async with httpx.AsyncClient(trust_env=False) as client:
+            async with httpx.AsyncClient(trust_env=False, timeout=HANG_GUARD_SEC) as client:
                 page = await client.get(topic)
             hub = page.links["hub"]["url"]
             assert (hub, page.links["self"]["url"]) == (f"{base}/hub", topic)
@@ -211,7 +211,7 @@ def test_105_106_content_has_the_type_of_its_topic(
             ((headers, body),) = peer.got
             assert headers["Content-Type"] == content_type
             assert b"Title 2" in body
-            async with httpx.AsyncClient(trust_env=False) as client:
+            async with httpx.AsyncClient(trust_env=False, timeout=HANG_GUARD_SEC) as client:
                 assert (await client.get(topic)).content == body
 
         play(tmp_path, store_url, story)
@@ -305,7 +305,7 @@ def test_request_that_is_not_taken_says_why(
             "hub.topic": f"{base}/collections/feed.atom",
             "hub.callback": "http://127.0.0.1:9/cb",
         } | change
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=HANG_GUARD_SEC) as client:
             answer = await client.post(f"{base}/hub", data=form)
             wrong_type = await client.post(f"{base}/hub", json={})
 
@@ -321,7 +321,7 @@ def test_server_that_is_no_hub_names_none_and_takes_no_request(
 ) -> None:
     async def story(_: Stage, base: str) -> None:
         answer = await ask(base, "http://127.0.0.1:9/cb", f"{base}/collections/feed.atom")
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=HANG_GUARD_SEC) as client:
             page = await client.get(f"{base}/collections/feed.atom")
 
         assert answer.status_code == 409

@@ -11,7 +11,7 @@ from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import ATOM, atom, atom_entry
 from tests.support.feed_validation import complaints
 from tests.support.job_kinds import run_due
-from tests.support.waiting import hang_guard
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.config import MetaFeedConfig
 from feedmill.engine.jobs.backfill import KIND
@@ -45,7 +45,9 @@ def told(tmp_path: Path, store_url: str | None) -> Callable[[Story], None]:
                 await arrive(stage, feed)
                 async with (
                     rest_server(stage.services, Lifecycle("the test"), port=0) as address,
-                    httpx.AsyncClient(base_url=address, trust_env=False) as http,
+                    httpx.AsyncClient(
+                        base_url=address, trust_env=False, timeout=HANG_GUARD_SEC
+                    ) as http,
                 ):
                     await story(stage, feed, http)
 

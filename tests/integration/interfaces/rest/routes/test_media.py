@@ -7,7 +7,7 @@ import httpx
 from tests.support.engine_harness import opened
 from tests.support.job_kinds import run_due
 from tests.support.media_publisher import episode, media_file, mp3, podcast
-from tests.support.waiting import hang_guard
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.engine.jobs.media import KINDS
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -29,7 +29,9 @@ def test_files_are_listed_read_by_range_and_retried(tmp_path: Path) -> None:
             await run_due(stage.services, *KINDS)
             async with (
                 rest_server(stage.services, Lifecycle("the test"), port=0) as address,
-                httpx.AsyncClient(base_url=address, trust_env=False) as http,
+                httpx.AsyncClient(
+                    base_url=address, trust_env=False, timeout=HANG_GUARD_SEC
+                ) as http,
             ):
                 await _read(http, feed.id)
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import item, numbered, rss
 from tests.support.feed_validation import complaints, strict_tree
-from tests.support.waiting import hang_guard
+from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
 from feedmill.config import MetaFeedConfig
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -49,7 +49,9 @@ def told(tmp_path: Path) -> Told:
                 await stage.services.store.change_feed(feed_with_tags(feed))
                 async with (
                     rest_server(stage.services, Lifecycle("the test"), port=0) as address,
-                    httpx.AsyncClient(base_url=address, trust_env=False) as http,
+                    httpx.AsyncClient(
+                        base_url=address, trust_env=False, timeout=HANG_GUARD_SEC
+                    ) as http,
                 ):
                     await story(stage, feed, http)
 
