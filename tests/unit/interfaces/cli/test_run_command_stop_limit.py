@@ -1,10 +1,12 @@
 """A shutdown that takes too long says so, and ends."""
 
+import pytest
 from msgspec.structs import replace
 from tests.support.waiting import block_until
 
 from feedmill.config import RunConfig
 from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.interfaces.cli import run_command
 from feedmill.interfaces.cli.run_command import StopLimit
 
 HASTY = replace(RunConfig(), drain_sec=-1.95)  # the grace is two seconds
@@ -21,7 +23,10 @@ def test_process_ends_with_1_when_stopping_takes_longer_than_allowed() -> None:
     assert ended == [1]
 
 
-def test_process_ends_with_130_when_a_second_signal_hurries_it() -> None:
+def test_process_ends_with_130_when_a_second_signal_hurries_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run_command, "_GRACE_SEC", 0.05)  # two seconds for a disk, not for a test
     ended: list[int] = []
     limit = StopLimit(replace(RunConfig(), drain_sec=3_600.0), ended.append)
 
