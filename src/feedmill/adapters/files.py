@@ -34,6 +34,12 @@ def close_all(paths: Iterable[Path]) -> list[Path]:
     return [path for path in paths if close_to_others(path, PRIVATE_FILE)]
 
 
+def close_folder(path: Path) -> None:
+    """Take a folder and its files from others; a folder that is closed already is not read."""
+    if close_to_others(path, PRIVATE_FOLDER):
+        close_all(file for file in path.iterdir() if file.is_file())
+
+
 def close_to_others(path: Path, mode: int) -> bool:
     """Set the mode of what is ours and open to others; True when it was."""
     try:
@@ -59,9 +65,10 @@ sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and those above it; their names are synced, up to the first that was there."""
+    """Create a folder and those above it, private; their names are synced, up to the first that was there."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    path.mkdir(parents=True, exist_ok=True)
+    for folder in reversed(missing):
+        folder.mkdir(exist_ok=True, mode=PRIVATE_FOLDER)
     for folder in missing:
         sync_folder(folder.parent)
 

@@ -21,6 +21,7 @@ from feedmill.adapters.bus.address import BusAddress, check_bus_files, parse_bus
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.sinks import ndjson
 from feedmill.adapters.sinks.raw_copies import RawCopySink
+from feedmill.adapters.store import log_position
 from feedmill.adapters.store import open as opening
 from feedmill.adapters.store.secret_keys import SecretKeys, use_keys_of_environment
 from feedmill.adapters.systemd import SystemdNotifier
@@ -384,7 +385,9 @@ def make_home(home: Path) -> None:
                 home=str(home),
             )
         stores = [home / f"{DATABASE_NAME}{suffix}" for suffix in ("", "-wal", "-shm")]
-        private_files.close_all([*stores, home / "feedmill.toml"])
+        private_files.close_all([*stores, home / "feedmill.toml", home / log_position.FILE_NAME])
+        for folder in (RAW_FOLDER, OUT_FOLDER, f"{OUT_FOLDER}/events", f"{OUT_FOLDER}/entries"):
+            private_files.close_folder(home / folder)
     except OSError as problem:
         message = f"{home} cannot be created ({problem.strerror}); choose another with --home"
         raise StoreError(message, reason=_CANNOT_OPEN) from problem

@@ -1,11 +1,14 @@
 """The home folder and its files belong to their owner alone."""
 
+import os
 from pathlib import Path
 
 from feedmill.adapters.files import (
     close_all,
+    close_folder,
     close_to_others,
     is_open_to_others,
+    make_folder,
     make_private_file,
     make_private_folder,
 )
@@ -39,6 +42,33 @@ def test_folder_and_files_that_others_can_read_are_closed(tmp_path: Path) -> Non
     assert (mode(home), mode(file)) == (0o700, 0o600)
     assert not is_open_to_others(file)
     assert not is_open_to_others(home / "missing")
+
+
+def test_folder_is_closed_with_its_files_but_not_what_is_linked_in_it(tmp_path: Path) -> None:
+    folder, file, foreign = tmp_path / "raw", tmp_path / "raw" / "1.seg", tmp_path / "foreign"
+    folder.mkdir()
+    (folder / "day").mkdir()
+    foreign.write_bytes(b"")
+    (folder / "link").symlink_to(foreign)
+    file.write_bytes(b"")
+    for path, old in ((folder, 0o777), (folder / "day", 0o755), (file, 0o644), (foreign, 0o644)):
+        path.chmod(old)
+
+    close_folder(folder)
+    close_folder(tmp_path / "missing")
+
+    assert (mode(folder), mode(file)) == (0o700, 0o600)
+    assert (mode(folder / "day"), mode(foreign)) == (0o755, 0o644)
+
+
+def test_made_folders_are_private_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        make_folder(tmp_path / "out" / "events")
+    finally:
+        os.umask(before)
+
+    assert (mode(tmp_path / "out"), mode(tmp_path / "out" / "events")) == (0o700, 0o700)
 
 
 def test_target_of_a_link_keeps_its_mode(tmp_path: Path) -> None:
