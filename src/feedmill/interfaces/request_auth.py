@@ -43,7 +43,8 @@ def is_cross_origin(headers: Mapping[bytes, str]) -> bool:
     the same origin is believed, because no page can say that.
     """
     site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
-    if site == "cross-site":
+    # "same-site" is a page of the same host on another port, or of a sibling: no Origin comes with its <img>.
+    if site in ("cross-site", "same-site"):
         return True
     if origin is None:
         return False

@@ -14,6 +14,8 @@ from feedmill.interfaces.request_auth import is_cross_origin
         pytest.param({b"origin": "https://mill:8642"}, True, id="another-scheme"),
         pytest.param({b"origin": "null"}, True, id="no-origin-to-tell"),
         pytest.param({b"sec-fetch-site": "cross-site"}, True, id="browser-says-cross-site"),
+        pytest.param({b"sec-fetch-site": "same-site"}, True, id="same-host-on-another-port"),
+        pytest.param({b"sec-fetch-site": "none"}, False, id="typed-by-the-user"),
         pytest.param(
             {b"origin": "https://mill:8642", b"x-forwarded-proto": "https"},
             False,
