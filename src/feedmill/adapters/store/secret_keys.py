@@ -94,8 +94,13 @@ def use_keys_of_environment(environment: Mapping[str, str] = os.environ) -> Secr
     except (OSError, UnicodeDecodeError) as problem:
         message = f"{ENVIRONMENT}_FILE: cannot read {named}: {problem}"
         raise ConfigError((message,)) from problem
+    keys = tuple(_key_of(one) for one in re.split(r"[\s,]+", text) if one)
+    # A failed `feedmill secrets key > FILE` leaves such a file: secrets would be stored as they are.
+    if named and not keys:
+        message = f"{ENVIRONMENT}_FILE: {named} holds no key; `feedmill secrets key` prints one"
+        raise ConfigError((message,))
     _environment = environment
-    _keys = SecretKeys(tuple(_key_of(one) for one in re.split(r"[\s,]+", text) if one))
+    _keys = SecretKeys(keys)
     return _keys
 
 

@@ -100,6 +100,31 @@ def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         use_keys_of_environment({"FEEDMILL_SECRET_KEY_FILE": str(tmp_path / "none")})
 
 
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_file_without_a_key_is_refused(tmp_path: Path, text: str) -> None:
+    """Secrets would be stored as they are, although a key was asked for."""
+    file = tmp_path / "secret.key"
+    file.write_text(text)
+
+    with pytest.raises(ConfigError, match=r"secret\.key holds no key; `feedmill secrets key`"):
+        use_keys_of_environment({"FEEDMILL_SECRET_KEY_FILE": str(file)})
+
+
+def test_file_that_is_empty_for_a_moment_does_not_take_the_keys_of_a_process(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "secret.key"
+    file.write_text(OLD)
+    ours = use_keys_of_environment({"FEEDMILL_SECRET_KEY_FILE": str(file)})
+    theirs = SecretKeys((b64decode(NEW, altchars=b"-_"),)).seal("password")
+    file.write_text("")
+
+    with pytest.raises(SecretKeyError, match="the key given"):
+        unseal(theirs)
+
+    assert key_in(seal("another")) == ours.current
+
+
 def test_key_that_another_process_has_changed_is_read_from_its_file(tmp_path: Path) -> None:
     file = tmp_path / "secret.key"
     file.write_text(OLD)
