@@ -25,7 +25,6 @@ PRELOADED = (
     "feedmill.adapters.store.postgres.store",
     "feedmill.adapters.store.sqlite.store",
     "feedmill.app.services",
-    "feedmill.interfaces.cli.lists",
     "feedmill.interfaces.cli.main",
     "feedmill.interfaces.cli.commands.servers.run",
     "feedmill.interfaces.cli.commands.servers.sync",

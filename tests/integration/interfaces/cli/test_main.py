@@ -236,7 +236,7 @@ def test_sigterm_drains_a_run_and_what_was_under_way_is_kept(
 def test_a_host_that_never_answers_does_not_hold_up_the_end(
     mill: Mill, publisher: Publisher
 ) -> None:
-    mill.setenv(FEEDMILL_RUN_DRAIN_SEC="0.2")
+    mill.setenv(FEEDMILL_RUN_DRAIN_SEC="4")  # twice this and four seconds are the limit of a stop
     publisher.script("/silent", no_answer())
     publisher.script("/lively", document(paper("b")))
     mill.ok("add", "--as-is", publisher.url("/lively"), publisher.url("/silent", host="127.0.1.3"))
@@ -258,7 +258,7 @@ def test_ctrl_c_ends_with_130(mill: Mill, publisher: Publisher, words: tuple[str
         "add", "--as-is", publisher.url("/interrupted"), publisher.url("/waiting", host="127.0.1.4")
     )
 
-    process = mill.start("-v", *words, FEEDMILL_LOG="info", FEEDMILL_RUN_DRAIN_SEC="0.2")
+    process = mill.start("-v", *words, FEEDMILL_LOG="info", FEEDMILL_RUN_DRAIN_SEC="4")
     if words[0] == "demo":
         assert process.stdout is not None
         process.stdout.readline()
