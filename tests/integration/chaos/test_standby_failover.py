@@ -18,7 +18,7 @@ from tests.support.sample_refreshes import (
 )
 from tests.support.servers.databases import migrated_database
 from tests.support.servers.postgres import PostgresServer
-from tests.support.waiting import HANG_GUARD_SEC
+from tests.support.waiting import HANG_GUARD_SEC, wait_until
 
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.engine.run.retry import is_transient
@@ -112,6 +112,7 @@ async def write_through_a_failover(store: PostgresStore, pair: Pair, books: Book
             group.create_task(keep_writing(store, writer, books))
         await books.reach(BEFORE)
         await asyncio.to_thread(pair.primary.kill)
+        await wait_until(lambda: books.tried_again > 0, "a commit that fails")
         await asyncio.to_thread(pair.standby.promote)
         await books.reach(AFTER)
         books.is_over = True
