@@ -15,7 +15,7 @@ from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.fetch import Allowed, RefusalReason, Refused
 
-_MAX_URL_CHARS = 65_536
+MAX_URL_CHARS = 65_536
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 _SHAPE = re.compile(r"(https?)://([^/?#]*)", re.IGNORECASE | re.ASCII)
 _WEB_SCHEME = re.compile(r"https?:", re.IGNORECASE | re.ASCII)
@@ -96,7 +96,7 @@ def is_listed_host(host: str, only_hosts: Sequence[str]) -> bool:
 
 def printable_url(url: str) -> str:
     """The beginning of a URL for a person to read: no credentials, no tokens, no lone surrogates."""
-    shown = mask_address(_USERINFO.sub("//", url[:_MAX_URL_CHARS]))
+    shown = mask_address(_USERINFO.sub("//", url[:MAX_URL_CHARS]))
     return shown.encode("utf-8", "replace").decode()[:200]
 
 
@@ -119,7 +119,7 @@ def _read(url: str) -> _Target | Refused:
 
 
 def _spelling_fault(url: str) -> Refused | None:
-    if len(url) > _MAX_URL_CHARS:
+    if len(url) > MAX_URL_CHARS:
         return _refused("too-long", f"{len(url)} characters")
     if _UNSAFE.search(url):
         return _refused("unsafe-character", url)

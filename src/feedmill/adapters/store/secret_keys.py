@@ -89,6 +89,9 @@ def use_keys_of_environment(environment: Mapping[str, str] = os.environ) -> Secr
     """Read the keys of this process anew; ConfigError when they are none."""
     global _keys, _environment  # noqa: PLW0603  # a process has one set of keys, as it has one environment
     named = environment.get(f"{ENVIRONMENT}_FILE")
+    if named and environment.get(ENVIRONMENT):
+        message = f"{ENVIRONMENT} and {ENVIRONMENT}_FILE are both set: give the key in one of them"
+        raise ConfigError((message,))
     try:
         text = Path(named).read_text("utf-8") if named else environment.get(ENVIRONMENT, "")
     except (OSError, UnicodeDecodeError) as problem:

@@ -22,6 +22,7 @@ from feedmill.engine.subscribe.list_formats import Outline, read_list, write_opm
 from feedmill.engine.subscribe.no_feed import no_feed_error
 from feedmill.engine.subscribe.subscriber import FeedChoices, KeepFirst, Subscriber
 from feedmill.errors import ListError, NotFoundError, SeveralFeedsError, UsageError
+from feedmill.fetch.guard import MAX_URL_CHARS
 from feedmill.model.addresses import mask_address
 from feedmill.model.base import filled
 from feedmill.model.canonical import NotCanonical
@@ -90,7 +91,11 @@ async def import_list(
         added=done.count(ADDED),
         existing=done.count(EXISTING),
         failed=tuple(
-            shapes.NotImported(url=mask_address(item.url), reason=item.reason, message=item.detail)
+            shapes.NotImported(
+                url=mask_address(item.url[:MAX_URL_CHARS]),
+                reason=item.reason,
+                message=item.detail,
+            )
             for item in done.failed
         ),
     )

@@ -18,7 +18,7 @@ from feedmill.canonicalise.urls import hides_ipv4, split_url, strip_userinfo_and
 from feedmill.engine.ports.feeds import FeedStore
 from feedmill.engine.run.services import Services
 from feedmill.errors import AddressError
-from feedmill.fetch.guard import check_url, printable_url
+from feedmill.fetch.guard import MAX_URL_CHARS, check_url, printable_url
 from feedmill.model.base import Value
 from feedmill.model.canonical import Canonical
 from feedmill.model.feed import Feed, FeedOverrides, NewFeed
@@ -63,6 +63,9 @@ def validate_address(
     address: str, allow_cidrs: Sequence[str] = (), rules: PlatformRules | None = None
 ) -> FeedAddress:
     """A pasted address or handle as a URL; AddressError when it cannot be fetched."""
+    if len(address) > MAX_URL_CHARS:
+        detail = f"{len(address):,} characters, and {MAX_URL_CHARS:,} are the most"
+        raise refusal(address, Refused(reason="too-long", detail=detail))
     url = resolve_url(address)
     if url is None and is_handle(address):
         url = usual_page(address)

@@ -110,6 +110,14 @@ def test_file_without_a_key_is_refused(tmp_path: Path, text: str) -> None:
         use_keys_of_environment({"FEEDMILL_SECRET_KEY_FILE": str(file)})
 
 
+def test_key_in_the_environment_and_in_a_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "secret.key"
+    file.write_text(OLD)
+
+    with pytest.raises(ConfigError, match="both set"):
+        use_keys_of_environment({"FEEDMILL_SECRET_KEY": NEW, "FEEDMILL_SECRET_KEY_FILE": str(file)})
+
+
 def test_file_that_is_empty_for_a_moment_does_not_take_the_keys_of_a_process(
     tmp_path: Path,
 ) -> None:

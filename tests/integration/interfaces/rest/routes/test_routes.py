@@ -371,6 +371,20 @@ class TestLists:
         assert exported.headers["content-type"].startswith("text/x-opml")
         assert b'xmlUrl="https://one.example/feed"' in exported.body
 
+    def test_address_of_a_megabyte_in_a_list_is_refused_and_cut_in_the_answer(
+        self, mill: RestMill
+    ) -> None:
+        long = b"https://one.example/" + b"a" * 1_000_000
+        body = OPML.replace(b"</body>", b'<outline xmlUrl="' + long + b'"/></body>')
+
+        done = mill.ask(
+            "/import", method="POST", body=body, headers={"Content-Type": "text/x-opml"}
+        )
+
+        failed = done.json["failed"][-1]
+        assert (done.json["added"], failed["reason"], len(failed["url"])) == (1, "too-long", 65_536)
+        assert "1,000,020 characters, and 65,536 are the most" in failed["message"]
+
     def test_an_address_is_brought_to_its_one_right_form(self, mill: RestMill) -> None:
         async def put_up(stage: Stage) -> str:
             stage.publisher.script("/feed", paper(1, 2))

@@ -125,6 +125,7 @@ async def poll_once(
         "new": counts["new"],
         "updated": counts["updated"],
         "unchanged": counts["unchanged"],
+        "waiting": counts["waiting"],
         "normalized_modified_count": counts["modified"],
         "errors": counts["errors"] + watch.crashes + len(ended_by),
         "faults": watch.crashes,
@@ -187,7 +188,10 @@ def _count(counts: Counter[str], failures: list[dict[str, Any]], result: Refresh
     counts["new"] += fetch.entries_new
     counts["updated"] += fetch.entries_updated
     counts["modified"] += result.changes.modified_count if result.changes else 0
-    counts["unchanged"] += fetch.entries_seen - fetch.entries_new - fetch.entries_updated
+    quota = result.feed.quota if result.changes else None
+    waiting = quota.waiting if quota else 0
+    counts["waiting"] += waiting
+    counts["unchanged"] += fetch.entries_seen - fetch.entries_new - fetch.entries_updated - waiting
     if fetch.outcome not in SUCCESSFUL_OUTCOMES:
         counts["errors"] += 1
         failures.append(
@@ -214,6 +218,9 @@ def print_result(result: dict[str, Any]) -> None:
         f"{output.format_count(result['new'], 'new entry', 'new entries')}, {result['updated']} updated, "
         f"{result['unchanged']} unchanged, {output.format_count(result['errors'], 'error')}"
     )
+    if result["waiting"]:
+        entries = output.format_count(result["waiting"], "entry waits", "entries wait")
+        click.echo(f"{entries} for a later poll: `feedmill quota FEED` says why")
     if result["faults"]:
         click.echo(describe_crashes(result["faults"]), err=True)
     for one in result["failures"]:

@@ -11,8 +11,10 @@ def test_quota_is_shown_changed_and_set_back(mill: Mill, beside: PublisherBeside
     url = beside.publisher.url("/feed")
     mill.ok("add", "--as-is", url)
     (mill.home / "feedmill.toml").write_text("[quota]\nentries_per_poll = 2\n")
-    mill.ok("sync")
+    synced = mill.ok("sync").text
 
+    assert "2 new entries, 0 updated, 0 unchanged, 0 errors" in synced
+    assert "1 entry waits for a later poll: `feedmill quota FEED` says why" in synced
     shown = mill.json("quota", url)
 
     assert (shown["today"]["entries"], shown["waiting"]) == (2, 1)
