@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.errors import BlobMoved, NotFoundError
+from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord
 from feedmill.model.fetch import RawDocument
 from feedmill.model.refresh import StoredDocument
@@ -18,6 +19,9 @@ _decoder: Final = msgspec.json.Decoder(FetchNote)
 BACKFILL: Final = "backfill"  # a page of its archive
 PUSHED: Final = "pushed"  # a ping of its hub
 FULL_TEXT: Final = "full-text"  # the web page of an entry
+COLLECTED: Final = (
+    "collected"  # a document of a collected window: what was not inserted is no entry
+)
 _BESIDE: Final = frozenset({BACKFILL, PUSHED, FULL_TEXT})
 
 
@@ -39,9 +43,26 @@ async def keep_document(
     return await _keep_noted(body, digest, known, index, blobs, note)
 
 
-async def keep_raw(body: bytes, sha256: str, index: RawIndex, blobs: Blobs) -> BlobRef:
-    """Keep a body, durably when this returns; one that is kept already is not written again."""
-    return await index.blob(sha256) or await blobs.put(body, sha256=sha256)
+async def keep_collected(
+    body: bytes, document: CollectedDocument, index: RawIndex, blobs: Blobs
+) -> BlobRef:
+    """Keep the body of a collected window, once, with a note that no feed of this store asked for it."""
+    known = await index.blob(document.body_sha256)
+    if known is not None:
+        return known
+    fetch = FetchRecord(
+        fetch_id=document.fetch_id,
+        feed_id="",
+        scheduled_at=document.fetched_at,
+        fetched_at=document.fetched_at,
+        url=document.url,
+        final_url=document.final_url,
+        outcome=COLLECTED,
+        body_sha256=document.body_sha256,
+        content_type=document.content_type,
+    )
+    note = encode_note(FetchNote(feed_key="", fetch=fetch), await index.store_id())
+    return await blobs.put(body, sha256=document.body_sha256, note=note)
 
 
 async def _keep_noted(

@@ -19,6 +19,7 @@ from feedmill.config import Config
 from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.documents.raw_documents import (
     BACKFILL,
+    COLLECTED,
     FULL_TEXT,
     PUSHED,
     decode_note,
@@ -51,6 +52,8 @@ _BESIDE: Final = (
     PUSHED,
 )  # documents that bring entries and say nothing else of their feed
 _READ: Final = ("fresh", "ingested", *_BESIDE)  # outcomes with a document to read
+# The web page of an entry, and a collected window: it is stored by a person's selection alone.
+_OF_NO_FEED: Final = frozenset({FULL_TEXT, COLLECTED})
 _FOR: Final = timedelta(days=3650)
 _TICK: Final = timedelta(microseconds=1)
 
@@ -97,7 +100,7 @@ async def stored_fetches(
         if segment.sealed:
             for note, sha256 in await _notes(segment, services.blobs):
                 noted.add(sha256)
-                if note.fetch.outcome != FULL_TEXT:  # the page of an entry: no document of a feed
+                if note.fetch.outcome not in _OF_NO_FEED:
                     found[note.fetch.fetch_id] = StoredFetch(note.fetch.fetched_at, sha256, note)
             bare |= await _bare(segment, services.blobs)
         step()

@@ -9,7 +9,7 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict, fetch_and_judge
-from feedmill.engine.documents.raw_documents import keep_raw
+from feedmill.engine.documents.raw_documents import keep_collected
 from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, read_and_compare
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.host_queue import HostQueue, host_key_of
@@ -148,7 +148,6 @@ class SourceCollector:
     async def _keep(self, document: RawDocument, url: str, final_url: str) -> CollectedDocument:
         """Raw before parse: durable and indexed when this returns."""
         services, digest = self._services, sha256(document.body).hexdigest()
-        blob = await keep_raw(document.body, digest, services.store, services.blobs)
         kept = CollectedDocument(
             source=self.at,
             url=url,
@@ -159,6 +158,7 @@ class SourceCollector:
             fetch_id=services.clock.new_id(),
             body=pack_body(document.body),
         )
+        blob = await keep_collected(document.body, kept, services.store, services.blobs)
         await services.store.save_collected(kept, blob)
         return kept
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.documents.raw_documents import keep_raw
+from feedmill.engine.documents.raw_documents import keep_collected
 from feedmill.engine.documents.unscheduled import commit_unscheduled, unscheduled
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import validate_address
@@ -193,7 +193,7 @@ async def _commit(
     choice: SelectedDocument, feed: Feed, changes: Changes, services: Services
 ) -> None:
     now, digest = services.clock.now(), choice.document.body_sha256
-    blob = await keep_raw(choice.raw.body, digest, services.store, services.blobs)
+    blob = await keep_collected(choice.raw.body, choice.document, services.store, services.blobs)
     added = [change.entry_uid for change in changes.changes if isinstance(change, Added)]
     waiting = await held_uids_at(choice.candidates, digest, feed, services.store)
     fetch = _record(choice, feed, changes.summary, now, services)

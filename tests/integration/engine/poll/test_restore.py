@@ -14,6 +14,7 @@ from tests.support.feed_documents import ATOM, atom, atom_entry, atom_link, item
 from tests.support.job_kinds import run_due
 from tests.support.push_harness import announcing, ping, push_mill, pushed_feed, subscription
 from tests.support.store_transfer import command
+from tests.support.two_phase_steps import collect
 from tests.support.web_pages import extracting_here
 
 from feedmill.app.services import DATABASE_NAME, open_services
@@ -263,6 +264,33 @@ def test_documents_without_notes_are_restored_when_they_name_their_feed(tmp_path
     assert (done.feeds, done.entries, done.without_note, done.without_address) == (1, 1, 2, 1)
     feeds = within(config, lambda s: s.store.feeds(limit=10)).items
     assert [feed.url for feed in feeds] == ["https://paper.example/feed"]
+
+
+def test_collected_window_becomes_neither_a_subscription_nor_entries(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    named = atom(atom_entry(1), atom_entry(2), extra=atom_link("self", "https://self.example/feed"))
+
+    async def tell() -> dict[str, Any]:
+        async with opened(home, blobs=BlobsConfig(linger_ms=0)) as stage:
+            later = await stage.add("/later", document(named, ATOM))
+            await polled(stage)
+            stage.publisher.script("/collected", document(atom(atom_entry(5)), ATOM))
+            for path in ("/collected", "/self", "/later"):
+                if path == "/self":
+                    of_its_own = named.replace(b"Text of 2", b"Of its own")
+                    stage.publisher.script(path, document(of_its_own, ATOM))
+                await collect(stage, path)
+            await stage.poll(later)  # the body of a window, now that of a feed
+            return await figures(stage.services)
+
+    before = asyncio.run(tell())
+    (home / DATABASE_NAME).unlink()
+    config = config_of(home)
+
+    done = within(config, restore_all)
+
+    assert (done.feeds, done.without_note) == (4, 0)
+    assert within(config, figures) == before
 
 
 def test_segment_that_this_store_wrote_and_forgot_is_indexed_again(tmp_path: Path) -> None:

@@ -1,18 +1,32 @@
 """Raw bodies: kept once before they are parsed, and loaded past a segment that has moved."""
 
 import asyncio
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import cast
 
 import pytest
 
-from feedmill.engine.documents.raw_documents import keep_raw, load_body
+from feedmill.engine.documents.raw_documents import (
+    COLLECTED,
+    decode_note,
+    keep_collected,
+    load_body,
+)
 from feedmill.engine.ports.blobs import Blobs, RawIndex
 from feedmill.errors import BlobMoved, NotFoundError
+from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef
 
 BODY = b"<rss/>"
 DIGEST = sha256(BODY).hexdigest()
+DOCUMENT = CollectedDocument(
+    source=0,
+    url="https://paper.example/feed",
+    final_url="https://paper.example/feed",
+    fetched_at=datetime(2026, 3, 1, tzinfo=UTC),
+    body_sha256=DIGEST,
+)
 
 
 class FakeRawStore:
@@ -26,8 +40,12 @@ class FakeRawStore:
     async def blob(self, sha256: str) -> BlobRef | None:
         return self.refs.get(sha256)
 
-    async def put(self, body: bytes, *, sha256: str) -> BlobRef:
+    async def store_id(self) -> str:
+        return "store"
+
+    async def put(self, body: bytes, *, sha256: str, note: bytes) -> BlobRef:
         self.puts += 1
+        self.note = note
         ref = BlobRef(
             sha256=sha256,
             segment="1",
@@ -55,15 +73,25 @@ def _ports(store: FakeRawStore) -> tuple[RawIndex, Blobs]:
 def test_a_body_that_is_kept_already_is_not_written_again() -> None:
     store = FakeRawStore()
 
-    refs = [asyncio.run(keep_raw(BODY, DIGEST, *_ports(store))) for _ in range(2)]
+    refs = [asyncio.run(keep_collected(BODY, DOCUMENT, *_ports(store))) for _ in range(2)]
 
     assert refs[0] == refs[1]
     assert store.puts == 1
 
 
+def test_a_collected_body_is_kept_with_a_note_that_it_is_of_no_feed() -> None:
+    store = FakeRawStore()
+
+    asyncio.run(keep_collected(BODY, DOCUMENT, *_ports(store)))
+
+    note = decode_note(store.note)
+    assert note is not None
+    assert (note.fetch.feed_id, note.fetch.outcome) == ("", COLLECTED)
+
+
 def test_a_body_whose_segment_has_moved_is_looked_up_once_more() -> None:
     store = FakeRawStore(moved=1)
-    asyncio.run(keep_raw(BODY, DIGEST, *_ports(store)))
+    asyncio.run(keep_collected(BODY, DOCUMENT, *_ports(store)))
 
     assert asyncio.run(load_body(DIGEST, *_ports(store))) == BODY
 

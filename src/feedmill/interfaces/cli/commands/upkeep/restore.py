@@ -16,9 +16,9 @@ async def restore(services: Services) -> Answer:
     """Fill an empty store from the raw documents: feeds, fetches and entries.
 
     For a home folder or a bucket whose database is lost. The documents are indexed and read again, oldest
-    first, without a request. Of events only log.rewound is written. Passwords, headers, intervals, pauses, tokens, webhooks and
-    held entries are not in the raw documents: restore a backup of the database to have those back. After a
-    crash, run it again.
+    first, without a request. Of events only log.rewound is written. Passwords, headers, intervals, pauses, quotas, tokens,
+    webhooks, live screens and insertions are not in the raw documents: restore a backup of the database to have
+    those back. Entries that were held or dropped come back as any other. After a crash, run it again.
 
     \b
     Examples:
@@ -50,6 +50,10 @@ def _say(done: RestoreResult) -> None:
             " times and headers of the others are unknown"
         )
     click.echo(
-        "not restored: passwords, headers, intervals, pauses, tokens, webhooks, held entries"
+        "not restored: passwords, headers, intervals, pauses, quotas, tokens, webhooks, live screens, full texts,"
+        " earlier addresses, entries of collected windows"
+    )
+    click.echo(
+        "restored like any other: removed feeds, and entries that were held or dropped, whose raw documents are kept"
     )
     click.echo("next: feedmill verify, then feedmill run")
