@@ -66,6 +66,22 @@ def test_a_body_comes_back_byte_for_byte(raw_store: Opened, body: bytes) -> None
     run(story())
 
 
+def test_one_body_put_twice_at_the_same_time_keeps_both_notes(raw_store: Opened) -> None:
+    async def story() -> None:
+        body, notes = b"<rss/>", {b"of one feed", b"of another"}
+        async with raw_store() as blobs:
+            puts = [blobs.put(body, sha256=digest_of(body), note=note) for note in notes]
+            first, second = await asyncio.gather(*puts)
+            await blobs.seal()
+
+            kept = [await blobs.notes(segment.name) for segment in await blobs.segments()]
+            assert {one.note for of_segment in kept for one in of_segment} == notes
+            assert first == second
+            assert await blobs.get(first) == body
+
+    run(story())
+
+
 def test_bodies_put_at_the_same_time_all_come_back(raw_store: Opened) -> None:
     async def story() -> None:
         bodies = [noise(size, f"body {size}") for size in range(300)]

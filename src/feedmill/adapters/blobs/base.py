@@ -37,6 +37,7 @@ T = TypeVar("T")
 
 _SHA256_BYTES = 32
 _NOTED: Final = 4_096  # feeds with a body that has its note
+_FIRST: Final = ""  # in place of a feed: the one whose note was written with the body
 
 
 class ItemWriter(Protocol):
@@ -63,7 +64,11 @@ class BaseBlobs:
     async def put(self, body: bytes, *, sha256: str, note: bytes = b"") -> BlobRef:
         """Keep a body; durable when this returns, and in a bucket readable from everywhere."""
         check_sha256(sha256)
-        return await self._writer.put(Item(sha256, body, note))
+        ref = await self._writer.put(Item(sha256, body, note))
+        if note and self.is_noted(_FIRST, sha256):
+            # Two feeds brought one body at once: the writer repeats no body, and left this note out with it.
+            await self.annotate(sha256, note)
+        return ref
 
     async def annotate(self, sha256: str, note: bytes) -> None:
         """Keep a note about a body that is kept already; durable when this returns."""
