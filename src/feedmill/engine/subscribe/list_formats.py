@@ -24,6 +24,9 @@ _LIMITS: Final = ParseLimits(max_bytes=20 * 1024 * 1024)
 _LIST_KEYS: Final = ("feeds", "seeds", "items", "subscriptions")
 _MOST_FOLDERS: Final = 8  # of one feed; deeper ones add nothing that a person would look for
 _MOST_TAGS: Final = 50  # of one feed
+_TAG_CHARS: Final = 100  # as REST accepts them. A folder's name is stored with each feed in it:
+_TITLE_CHARS: Final = 1_000  # 2 MB of name over 20,000 feeds would be 40 GB of database
+_SITE_CHARS: Final = 4_096
 _MOST_OUTLINES: Final = 200_000
 # What a tree of it costs is counted in the bytes first: 20 MB of `<` took 1.8 GB, 20 MB of attributes 0.9 GB.
 _MOST_TAGS_IN_FILE: Final = 500_000
@@ -102,11 +105,22 @@ def write_opml(outlines: list[Outline]) -> bytes:
 def _merged(found: list[Outline]) -> list[Outline]:
     """Each address once, at its first place; a feed in two folders has the tags of both."""
     merged: dict[str, Outline] = {}
-    for outline in found:
+    for outline in map(_shortened, found):
         first = merged.setdefault(outline.url, outline)
         tags = tuple(dict.fromkeys((*first.tags, *outline.tags)))[:_MOST_TAGS]
         merged[outline.url] = replace(first, title=first.title or outline.title, tags=tags)
     return list(merged.values())
+
+
+def _shortened(outline: Outline) -> Outline:
+    title, site = outline.title, outline.site
+    cut = (tag[:_TAG_CHARS].strip() for tag in outline.tags[:_MOST_TAGS])
+    return replace(
+        outline,
+        title=title[:_TITLE_CHARS].strip() if title else title,
+        site=site if site and len(site) <= _SITE_CHARS else None,
+        tags=tuple(dict.fromkeys(tag for tag in cut if tag)),
+    )
 
 
 def _opml(utf8: bytes) -> list[Outline]:

@@ -100,6 +100,20 @@ def test_only_so_many_tags_are_kept_of_a_feed_that_is_listed_again_and_again() -
     assert len(again.tags) == len(many.tags) == 50
 
 
+def test_names_of_megabytes_are_cut_before_they_are_stored_with_each_feed() -> None:
+    folder, title, site = "f" * 1_000_000, "t" * 1_000_000, f"http://h.example/{'s' * 1_000_000}"
+    opml = (
+        f'<opml version="2.0"><body><outline text="{folder}"><outline xmlUrl="http://a.example/"'
+        f' title="{title}" htmlUrl="{site}"/></outline></body></opml>'
+    )
+    as_json = json.dumps([{"url": "http://a.example/", "title": title, "tags": [folder]}])
+
+    for data in (opml, as_json):
+        (found,) = read_list(data.encode())
+
+        assert (found.title, found.site, found.tags) == ("t" * 1_000, None, ("f" * 100,))
+
+
 def test_list_of_too_many_feeds_is_refused() -> None:
     with pytest.raises(ValueError, match="split it"):
         read_list(b"\n".join(b"http://a.example/%d" % number for number in range(200_001)))
