@@ -27,6 +27,13 @@ _STATUSES: Final[tuple[tuple[type[errors.FeedmillError], HTTPStatus], ...]] = (
     (errors.StoreError, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.BlobError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
+_HTTP_WORDS: Final = {
+    HTTPStatus.BAD_REQUEST: ("The form cannot be read.", "Open the page again and repeat."),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
+        "The form is larger than this server accepts.",
+        "Split a long list, import it with `feedmill import`, or raise [serve] import_bytes.",
+    ),
+}
 
 
 def on_error(request: AnyRequest, error: errors.FeedmillError) -> Response[bytes]:
@@ -51,9 +58,9 @@ def on_error(request: AnyRequest, error: errors.FeedmillError) -> Response[bytes
 
 
 def on_http(request: AnyRequest, error: HTTPException) -> Response[bytes]:
-    """The page of an unknown path or a method that a path does not have."""
+    """The page of an unknown path, of a method that a path does not have, and of a form that cannot be read."""
     status = HTTPStatus(error.status_code if error.status_code < 500 else 400)
-    return _error_page(request, status, "There is no such page.", "")
+    return _error_page(request, status, *_HTTP_WORDS.get(status, ("There is no such page.", "")))
 
 
 def on_unexpected_error(request: AnyRequest, error: Exception) -> Response[bytes]:

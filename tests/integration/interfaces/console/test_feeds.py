@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.support.console_client import Browser, ConsoleMill, text_of
+from tests.support.console_client import FORM, Browser, ConsoleMill, text_of
 from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, rss
 from tests.support.rest_client import Answer
@@ -70,6 +70,31 @@ def test_an_import_says_what_became_of_each_address(browser: Browser) -> None:
     answer = browser.send("/console/feeds/import", {"list": lines}, page="/console/feeds")
 
     assert "2 addresses: 2 added" in text_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status", "expected"),
+    [
+        pytest.param(FORM, b"list=" + b"a" * 6_000_000, 413, "larger than", id="too large"),
+        pytest.param(
+            {"Content-Type": "multipart/form-data; boundary=b"},
+            b"--b\r\n" * 1_000,
+            400,
+            "cannot be read",
+            id="broken",
+        ),
+    ],
+)
+def test_list_that_cannot_be_taken_is_refused_with_its_reason(
+    browser: Browser, headers: dict[str, str], body: bytes, status: int, expected: str
+) -> None:
+    browser.open("/console/feeds")
+
+    answer = browser.ask("/console/feeds/import", method="POST", body=body, headers=headers)
+
+    assert answer.status == status
+    assert expected in text_of(answer)
+    assert "no such page" not in text_of(answer)
 
 
 @pytest.mark.parametrize(
