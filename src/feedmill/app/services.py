@@ -206,8 +206,7 @@ async def _tell_if_rewound(store: Store, home: Path, now: datetime) -> None:
     for delivered in (opening.delivered_position(home), await files.newest()):
         if await tell_if_rewound(store, delivered, now):
             log.logger("log").warning(
-                "the event log went back: a restored backup, or another database; readers get log.rewound"
-                " by an event log.rewound",
+                "the event log went back: a restored backup, or another database; readers get an event log.rewound",
                 delivered_seq=delivered.seq if delivered else 0,
             )
 

@@ -35,6 +35,8 @@ async def status_command(services: Services) -> Answer:
     """Count secrets by the key that encrypts them. Plain ones are counted, too."""
     found = await services.store.count_secrets()
     rows = [(name, f"{count:,}") for name, count in found.items()]
+    if not rows:
+        return Answer({"secrets": found}, "no secrets are stored")
     return Answer({"secrets": found}, lambda: show_table(("key", "secrets"), rows))
 
 

@@ -11,6 +11,11 @@ def secrets_check(mill: Mill) -> str:
     return next(str(one["detail"]) for one in checks if one["name"] == "secrets")
 
 
+def test_status_says_that_nothing_is_stored(mill: Mill) -> None:
+    assert mill.ok("secrets", "status").text == "no secrets are stored\n"
+    assert mill.json("secrets", "status") == {"secrets": {}}
+
+
 def test_key_is_needed_once_it_was_given_and_can_be_changed(
     mill: Mill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
