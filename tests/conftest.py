@@ -37,9 +37,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 keep_files_in_memory()
 
-# A shell ignores Ctrl-C in what it starts with `&`, and so would every process that a test starts and interrupts.
+# A shell ignores Ctrl-C in what it starts with `&`, and `nohup` a closed terminal: so would every process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 _FOLDER: Final = Path(__file__).parent
 # These start, kill and restart processes and wait for them, or for answers, or take seconds of CPU: they begin first, so
