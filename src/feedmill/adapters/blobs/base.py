@@ -150,15 +150,15 @@ class BaseBlobs:
 
         return await self.run_in_thread(read)
 
-    async def notes(self, segment: str, *, alone: bool = False) -> tuple[RawNote, ...]:
-        """The notes of a segment; with `alone`, only those that stand without their body."""
+    async def notes(self, segment: str, *, moved: Collection[str] = ()) -> tuple[RawNote, ...]:
+        """The notes of a segment, except those that stand with a body that was `moved`."""
 
         def read() -> tuple[RawNote, ...]:
             with self._storage.reading(segment) as read_at, open_reader(self._storage) as source:
                 size = self._storage.size(segment)
                 steps = iterate_records(read_at, size, segment, payloads=False)
                 found = [
-                    _note(one, segment, read_at, source, alone=alone)
+                    _note(one, segment, read_at, source, moved)
                     for one in steps
                     if isinstance(one, IntactRecord)
                 ]
@@ -207,11 +207,15 @@ class BaseBlobs:
 
 
 def _note(
-    record: IntactRecord, segment: str, read_at: ReadAt, source: BodyReader, *, alone: bool
+    record: IntactRecord,
+    segment: str,
+    read_at: ReadAt,
+    source: BodyReader,
+    moved: Collection[str],
 ) -> RawNote | None:
-    """The note of a record; None when it has none, or cannot be read."""
+    """The note of a record; None when it has none, moved with its body, or cannot be read."""
     ref = ref_of(record, segment)
-    if record.header.note_length == 0 or (alone and ref is not None):
+    if record.header.note_length == 0 or (ref is not None and ref.sha256 in moved):
         return None
     if ref is None:
         data = read_at(record.offset, record.header.length)

@@ -162,6 +162,13 @@ async def pack_raw(store: RawIndex, blobs: Blobs, pack_bytes: int) -> int:
         refs = await blobs.reencode(chains)
         await store.move_blobs(refs)
         moved += len(refs)
+        bodies = frozenset(ref.sha256 for ref in refs)
+        for name in dict.fromkeys(ref.segment for ref, _ in chains):
+            if not await store.blobs(segment=name):
+                # Now, while it is known which bodies took their notes along.
+                await _carry_notes(name, store, blobs, bodies)
+                if await blobs.sweep(name, ()) == "dropped":
+                    await store.forget_released([name])
     return moved
 
 
@@ -206,12 +213,18 @@ async def _adopt_own(
             await store.adopt_blobs(refs, now=before)
 
 
-async def _carry_notes(segment: str, store: RawIndex, blobs: Blobs) -> None:
-    """Write notes about bodies of other segments again, before this segment goes."""
+async def _carry_notes(
+    segment: str, store: RawIndex, blobs: Blobs, moved: frozenset[str] = frozenset()
+) -> None:
+    """Write the notes about bodies of other segments again, before this segment goes.
+
+    Some stand without a body. Others stand with one that another process kept at the same moment, and that the
+    index has there.
+    """
     with suppress(BlobError):
-        alone = await blobs.notes(segment, alone=True)
-        known = await store.known_blobs(sorted({one.sha256 for one in alone}))
-        for one in alone:
+        notes = await blobs.notes(segment, moved=moved)
+        known = await store.known_blobs(sorted({one.sha256 for one in notes}))
+        for one in notes:
             if one.sha256 in known:
                 await blobs.annotate(one.sha256, one.note)
 

@@ -15,7 +15,9 @@ class Blobs(Protocol):
     # durable when they return; a note says which fetch brought the body
     async def put(self, body: bytes, *, sha256: str, note: bytes = b"") -> BlobRef: ...
     async def annotate(self, sha256: str, note: bytes) -> None: ...  # of a body that is kept
-    async def notes(self, segment: str, *, alone: bool = False) -> tuple[RawNote, ...]: ...
+    async def notes(
+        self, segment: str, *, moved: Collection[str] = ()
+    ) -> tuple[RawNote, ...]: ...  # but those that stand with a body that moved
     def is_noted(self, feed_id: str, sha256: str) -> bool: ...  # lately, by this process
     async def get(self, ref: BlobRef, prefix: bytes | None = None) -> bytes: ...
 

@@ -15,6 +15,7 @@ from tests.support.job_kinds import run_due
 from tests.support.push_harness import announcing, ping, push_mill, pushed_feed, subscription
 from tests.support.store_transfer import command
 from tests.support.two_phase_steps import collect
+from tests.support.waiting import hang_guard
 from tests.support.web_pages import extracting_here
 
 from feedmill.app.services import DATABASE_NAME, open_services
@@ -24,6 +25,7 @@ from feedmill.engine.documents.full_text import store_full_text
 from feedmill.engine.jobs.backfill import KIND as BACKFILL
 from feedmill.engine.maintain.raw_owner import adopt_blobs
 from feedmill.engine.maintain.retention import purge, verify_integrity
+from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.poll.restore import (
     RestoreResult,
     begin_restore,
@@ -32,8 +34,10 @@ from feedmill.engine.poll.restore import (
 )
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.jobs import start_backfill
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import ConflictError
-from feedmill.model.feed import FeedOverrides
+from feedmill.model.feed import BlobRef, FeedOverrides
+from feedmill.model.fetch import RawDocument
 from feedmill.model.page import EntryFilter
 from feedmill_demo.server.script import document
 
@@ -218,6 +222,68 @@ def test_packed_segments_keep_their_notes(tmp_path: Path) -> None:
     assert restored["entries"] == before["entries"]
 
 
+class KeptAtOnce:
+    """Raw stores of two processes: a body is returned to them once both have kept it."""
+
+    def __init__(self) -> None:
+        self._both = asyncio.Barrier(2)
+
+    def around(self, services: Services) -> Services:
+        put, both = services.blobs.put, self._both
+
+        async def put_together(body: bytes, *, sha256: str, note: bytes = b"") -> BlobRef:
+            ref = await put(body, sha256=sha256, note=note)
+            async with hang_guard():
+                await both.wait()
+            return ref
+
+        services.blobs.put = put_together  # type: ignore[method-assign]  # this object alone
+        return services
+
+
+@pytest.mark.parametrize("pack_bytes", [1, 10**9], ids=["packed", "swept"])
+@pytest.mark.parametrize("place", ["disk", "bucket"])
+def test_one_body_that_two_processes_kept_in_two_segments_is_restored_for_both_feeds(
+    tmp_path: Path, store_url: str | None, place: str, pack_bytes: int
+) -> None:
+    home = tmp_path / "home"
+    url = f"file://{tmp_path}/bucket" if place == "bucket" else None
+    config = config_of(home, store_url, url)
+    config = replace(config, store=replace(config.store, pack_bytes=pack_bytes))
+    body = atom(atom_entry(1), atom_entry(2))
+
+    async def ingest_at_once() -> None:
+        kept = KeptAtOnce()
+        async with (
+            open_services(config, schema="apply") as one,
+            open_services(config, schema="apply") as two,
+        ):
+            feeds = [
+                (await subscribe_unchecked(f"https://{name}.example/feed", services)).feed
+                for name, services in (("one", one), ("two", two))
+            ]
+            async with asyncio.TaskGroup() as group:
+                for feed, services in zip(feeds, (one, two), strict=True):
+                    document = RawDocument(body=body, url=feed.url)
+                    group.create_task(ingest_document(document, feed, kept.around(services)))
+
+    asyncio.run(ingest_at_once())
+    before = within(config, figures)
+    assert len(within(config, lambda s: s.blobs.segments())) == 2
+    for _ in range(2):
+        within(config, purge)
+    assert len(within(config, lambda s: s.blobs.segments())) == 2  # one of bodies, one of notes
+    within(config, purge)
+    empty = replace(config, store=replace(config.store, home=str(tmp_path / "empty"), url=None))
+    if url is None:
+        shutil.copytree(home / "raw", tmp_path / "empty" / "raw")
+
+    done = within(empty, restore_all)
+
+    assert done.feeds == 2
+    assert within(empty, figures) == before
+
+
 def test_restore_fills_an_empty_store_only(tmp_path: Path) -> None:
     lived(tmp_path / "home")
 
@@ -240,6 +306,19 @@ def test_restore_that_is_killed_is_finished_by_the_next_one(tmp_path: Path) -> N
     assert done == 0, err
     assert "restored 3 feeds" in out
     assert within(config_of(home), figures) == before
+
+
+@pytest.mark.parametrize("words", [("restore",), ("blobs", "adopt")], ids=" ".join)
+def test_command_that_takes_documents_of_another_store_does_not_warn_of_it(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    home = tmp_path / "home"
+    lived(home)
+    (home / DATABASE_NAME).unlink()
+
+    status, _, err = command(*words, home=home, FEEDMILL_LOG="info")
+
+    assert (status, "feedmill restore" in err) == (0, False), err
 
 
 def test_documents_without_notes_are_restored_when_they_name_their_feed(tmp_path: Path) -> None:
