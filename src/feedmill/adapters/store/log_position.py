@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from feedmill.adapters.files import PRIVATE_FILE
 from feedmill.engine.ports.events import NewestEvent
 from feedmill.model.event import Event
 
@@ -29,9 +30,15 @@ class LogPosition:
     def read(self) -> NewestEvent | None:
         """What the file says; None when there is none, or a crash left half of it."""
         try:
-            return _decode(self._path.read_bytes())
+            file = self._open(os.O_RDONLY)
         except OSError:
             return None
+        try:
+            return _decode(os.pread(file, _MAX_BYTES, 0))
+        except OSError:
+            return None
+        finally:
+            os.close(file)
 
     def covers(self, seq: int) -> bool:
         """True when the file is known to be that far."""
@@ -40,7 +47,9 @@ class LogPosition:
     def note(self, event: Event) -> None:
         """Write this event, unless the file is further; a folder that cannot be written keeps no position."""
         with suppress(OSError):
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            if self._path.is_symlink():
+                self._path.unlink()  # what it leads to is none of ours; the position is kept in a file of its own
+            file = self._open(os.O_RDWR | os.O_CREAT)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 found = _decode(os.pread(file, _MAX_BYTES, 0))
@@ -51,6 +60,12 @@ class LogPosition:
                 self._seq = event.seq
             finally:
                 os.close(file)
+
+    def _open(self, flags: int) -> int:
+        """The file itself, never through a link, and without waiting for the other end of a pipe."""
+        return os.open(
+            self._path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, PRIVATE_FILE
+        )
 
 
 def _decode(octets: bytes) -> NewestEvent | None:

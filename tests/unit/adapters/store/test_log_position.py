@@ -59,3 +59,21 @@ def test_folder_that_cannot_be_written_keeps_no_position(tmp_path: Path) -> None
     position.note(event(3))
 
     assert position.read() is None
+
+
+def test_link_in_its_place_is_neither_read_nor_followed_and_gives_way_to_a_file(
+    tmp_path: Path,
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    LogPosition(elsewhere).note(event(9))
+    before = elsewhere.read_bytes()
+    (tmp_path / "position").symlink_to(elsewhere)
+    position = LogPosition(tmp_path / "position")
+
+    read = position.read()
+    position.note(event(50))
+
+    assert read is None
+    assert elsewhere.read_bytes() == before
+    assert not (tmp_path / "position").is_symlink()
+    assert position.read() == NewestEvent(seq=50, id="id-50")
