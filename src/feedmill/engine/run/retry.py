@@ -13,7 +13,16 @@ from feedmill.errors import FeedmillError
 T = TypeVar("T")
 
 TRANSIENT_STORE: Final = frozenset(
-    {"busy", "disk-full", "io-error", "read-only", "cannot-open", "too-slow", "unreachable"}
+    {
+        "busy",
+        "disk-full",
+        "io-error",
+        "read-only",
+        "cannot-open",
+        "too-slow",
+        "unreachable",
+        "no-schema",
+    }
 )
 STORE_AWAY: Final = frozenset({"busy", "cannot-open"})  # it may come back without a write to it
 FIRST_WAIT_SEC: Final = 0.25

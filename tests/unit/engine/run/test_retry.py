@@ -35,6 +35,7 @@ class HurriedWatch(Lifecycle):
         (FULL, True),
         (BUSY, True),
         (SinkError("io-error", "broken"), True),
+        (StoreError("a dump is being restored", reason="no-schema"), True),
         (CORRUPT, False),  # waiting does not mend it
         (StoreError("a fault", reason="failed"), False),
         (UsageError("nonsense"), False),

@@ -28,9 +28,10 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from feedmill.adapters.store.postgres.parameters import postgres_json, to_columns, unnest_rows
-from feedmill.adapters.store.postgres.pool import Database, PgConnection
+from feedmill.adapters.store.postgres.pool import NO_SCHEMA, Database, PgConnection
 from feedmill.adapters.store.tables.codec import Row, event_id, event_of, micros
 from feedmill.engine.ports.events import NewestEvent
+from feedmill.errors import StoreError
 from feedmill.model.event import Event, NewEvent
 from feedmill.publish.events import REWOUND_LEAP, event_of_rewound_log, is_rewound_untold
 
@@ -228,7 +229,11 @@ async def append_rewound(connection: PgConnection, delivered: NewestEvent, now: 
 
 async def last_seq(connection: PgConnection) -> int:
     """The last number that was given, 0 before the first."""
-    return int(await connection.fetchval("SELECT seq FROM log_head"))
+    last = await connection.fetchval("SELECT seq FROM log_head")
+    if last is None:  # a dump is being restored: the table is there, and its row not yet
+        reason, advice = NO_SCHEMA
+        raise StoreError(advice, reason=reason)
+    return int(last)
 
 
 def _row(event: NewEvent, id_: str) -> Row:

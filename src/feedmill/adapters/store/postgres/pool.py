@@ -57,6 +57,16 @@ _AWAY: Final = (
     asyncpg.TooManyConnectionsError,
     *_ASTRAY,  # a primary that became a standby: another one answers soon
 )
+# Nothing was migrated, or a dump is being restored: first tables are missing, then their rows and keys.
+_NO_SCHEMA: Final = (
+    asyncpg.UndefinedTableError,
+    asyncpg.UndefinedFunctionError,
+    asyncpg.InvalidColumnReferenceError,
+)
+NO_SCHEMA: Final = (
+    "no-schema",
+    "tables of feedmill are missing; run `feedmill migrate`, or wait for the end of a restore",
+)
 _ESCAPES: Final = (
     "a port is a number up to 65535, and in a password : is written %3A, / %2F, ? %3F, # %23, @ %40"
 )
@@ -247,8 +257,8 @@ def _reason_of(error: BaseException) -> tuple[str, str]:
         return "no-database", "there is no such database; create it first (createdb)"
     if isinstance(error, asyncpg.InsufficientPrivilegeError):
         return "no-access", "the user may not do this; grant it the rights, or use another"
-    if isinstance(error, asyncpg.UndefinedTableError | asyncpg.UndefinedFunctionError):
-        return "no-schema", "the database has no tables of feedmill yet; run `feedmill migrate`"
+    if isinstance(error, _NO_SCHEMA):
+        return NO_SCHEMA
     if isinstance(error, msgspec.DecodeError | UnicodeDecodeError) or _is_bad_json(error):
         return DAMAGED_ROW, "a row cannot be read"
     if isinstance(error, asyncpg.DataCorruptedError | asyncpg.IndexCorruptedError):

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
+import pytest
 from tests.support.children.write_and_read_log_postgres import (
     events_of,
     is_rolled_back,
@@ -27,6 +28,8 @@ from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.tables.running.consistency import postgres_problems
 from feedmill.adapters.store.tables.running.workers import cursor, set_cursor
+from feedmill.engine.run.retry import is_transient
+from feedmill.errors import StoreError
 
 WRITERS = [f"writer{number}" for number in range(6)]
 TRANSACTIONS = 200
@@ -431,6 +434,46 @@ class TestRestoredUnderARunningProcess:
                 assert coming[0].data == {"delivered_seq": 6, "log_ended_at": 2}
                 assert await log.events(2, 10) == coming
                 assert await problems_of(database) == ()
+
+        asyncio.run(story())
+
+    @pytest.mark.parametrize(
+        "state",
+        [
+            pytest.param("DROP TABLE log_head, events", id="its tables are dropped"),
+            pytest.param("DELETE FROM log_head", id="its rows are not there yet"),
+        ],
+    )
+    def test_look_during_a_restore_is_worth_another(self, migrated_dsn: str, state: str) -> None:
+        async def story() -> None:
+            async with opened(migrated_dsn) as database:
+                log = PostgresEventLog(database)
+                await tell(database, "kept", 1)
+                await log.events(0, 10)
+                await database.write(lambda c: c.execute(state))
+
+                with pytest.raises(StoreError) as caught:
+                    await log.last_seq()
+
+                assert (caught.value.reason, is_transient(caught.value)) == ("no-schema", True)
+
+        asyncio.run(story())
+
+    def test_write_before_the_keys_are_restored_is_worth_another(self, migrated_dsn: str) -> None:
+        async def story() -> None:
+            async with opened(migrated_dsn) as database:
+                without_key = "ALTER TABLE leases DROP CONSTRAINT leases_pkey"
+                await database.write(lambda c: c.execute(without_key))
+
+                with pytest.raises(StoreError) as caught:
+                    await database.write(
+                        lambda c: c.execute(
+                            "INSERT INTO leases (name, owner, until) VALUES ('a', 'b', 1)"
+                            " ON CONFLICT (name) DO NOTHING"
+                        )
+                    )
+
+                assert is_transient(caught.value)
 
         asyncio.run(story())
 
