@@ -62,12 +62,18 @@ _CANNOT_OPEN: Final = "cannot-open"
 
 @asynccontextmanager
 async def open_services(
-    config: Config, *, memory: bool = False, clock: Clock | None = None, schema: Schema = "check"
+    config: Config,
+    *,
+    memory: bool = False,
+    clock: Clock | None = None,
+    schema: Schema = "check",
+    takes_raw: bool = False,
 ) -> AsyncIterator[Services]:
     """Open store, raw store and fetcher as configured; all are closed at the end of the block.
 
     With `memory` nothing is kept: the degraded mode of seed 000. `schema` is the policy for a
-    PostgreSQL of another version; SQLite is always migrated.
+    PostgreSQL of another version; SQLite is always migrated. With `takes_raw` nothing is said about raw documents
+    of another store: the command makes them those of this one.
     """
     home = Path(config.store.home)
     async with AsyncExitStack() as stack:
@@ -84,7 +90,7 @@ async def open_services(
             clock = await stack.enter_async_context(opening.clock_of(store, SystemClock()))
         blobs = await open_blobs(config, clock, home=home if memory else None)
         stack.push_async_callback(blobs.close)
-        if not memory:
+        if not memory and not takes_raw:
             await report_raw_owner(store, blobs)
         fetcher: Any = Deferred(partial(_fetcher, config, clock))
         stack.push_async_callback(fetcher.close)

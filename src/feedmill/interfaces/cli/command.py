@@ -39,6 +39,7 @@ def command(
     of: click.Group | None = None,
     *,
     schema: Schema = "check",
+    takes_raw: bool = False,
     **more: Any,  # noqa: ANN401  # of click.command
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """A command with --json. A coroutine gets `services` and `config` if it has parameters of these names."""
@@ -46,7 +47,11 @@ def command(
     def make(function: Callable[..., Any]) -> click.Command:
         _add_json_option(function)
         adding: Callable[..., Any] = click.command if of is None else of.command
-        run = _running(function, schema) if iscoroutinefunction(function) else function
+        run = (
+            _running(function, schema, takes_raw=takes_raw)
+            if iscoroutinefunction(function)
+            else function
+        )
         made: click.Command = adding(name, **more)(run)
         return made
 
@@ -58,9 +63,10 @@ def answer_with(
     *,
     config: Config | None = None,
     schema: Schema = "check",
+    takes_raw: bool = False,
 ) -> None:
     """Run an action with its services, print what it answers, and exit with its code."""
-    print_answer(with_services(action, config=config, schema=schema))
+    print_answer(with_services(action, config=config, schema=schema, takes_raw=takes_raw))
 
 
 def answer_with_secret(shape: dict[str, Any], words: str, secret: str) -> Answer:
@@ -88,7 +94,9 @@ def print_answer(answer: Answer | Printer) -> None:
         sys.exit(answer.status)
 
 
-def _running(function: Callable[..., Awaitable[Any]], schema: Schema) -> Callable[..., None]:
+def _running(
+    function: Callable[..., Awaitable[Any]], schema: Schema, *, takes_raw: bool
+) -> Callable[..., None]:
     code = function.__code__
     wanted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
@@ -101,7 +109,10 @@ def _running(function: Callable[..., Awaitable[Any]], schema: Schema) -> Callabl
             print_answer(run_async(lambda: function(**given)))
             return
         answer_with(
-            lambda services: function(services=services, **given), config=config, schema=schema
+            lambda services: function(services=services, **given),
+            config=config,
+            schema=schema,
+            takes_raw=takes_raw,
         )
 
     return run

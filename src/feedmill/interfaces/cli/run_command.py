@@ -144,12 +144,13 @@ def with_services(
     *,
     config: Config | None = None,
     schema: Schema = "check",
+    takes_raw: bool = False,
 ) -> T:
     """Open the services, run the action with them, close them; errors become exit codes."""
     settings = config or config_of()
 
     async def run() -> T:
-        async with open_services(settings, schema=schema) as services:
+        async with open_services(settings, schema=schema, takes_raw=takes_raw) as services:
             return await action(services)
 
     return run_async(run)

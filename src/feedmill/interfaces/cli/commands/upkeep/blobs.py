@@ -69,7 +69,7 @@ def migrate_blobs_command(places: tuple[str, ...], *, drop_old: bool) -> None:
     answer_with(action, config=config)
 
 
-@command("adopt", of=blobs)
+@command("adopt", of=blobs, takes_raw=True)
 async def adopt_blobs_command(services: Services) -> Answer:
     """Rebuild the index of the raw documents from their segments.
 

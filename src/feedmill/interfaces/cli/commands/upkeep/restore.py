@@ -11,7 +11,7 @@ from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.output import progress
 
 
-@command(schema="apply")
+@command(schema="apply", takes_raw=True)
 async def restore(services: Services) -> Answer:
     """Fill an empty store from the raw documents: feeds, fetches and entries.
 
