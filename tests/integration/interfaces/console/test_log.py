@@ -8,6 +8,7 @@ from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, rss
 from tests.support.rest_client import lines_of
 
+from feedmill.engine.ports.events import NewestEvent
 from feedmill_demo.server.script import document
 
 
@@ -53,6 +54,29 @@ def test_new_events_arrive_as_rows(mill: ConsoleMill, browser: Browser) -> None:
 
     assert b"Title 1" in row
     assert b"new_entry" in row
+
+
+def test_log_that_went_back_is_one_page_away(mill: ConsoleMill, browser: Browser) -> None:
+    async def live(stage: Stage) -> None:
+        await stage.add("/before", document(rss(item(1))))
+        (last,) = await stage.services.store.events(after=0)
+        told = NewestEvent(seq=last.seq + 7, id="an event that the log lacks")
+        await stage.services.store.append_rewound(told, stage.clock.now())
+        await stage.add("/after", document(rss(item(1))))
+
+    mill.tell(live)
+
+    page = browser.open("/console/log")
+
+    assert numbers(page.body) == [1_000_009, 1_000_008, 1]
+
+
+def test_stream_after_an_event_that_the_log_lacks_is_refused(busy: ConsoleMill) -> None:
+    beyond = {"Last-Event-ID": "1000000"}
+
+    refused = busy.browser().ask("/console/log/stream", headers=beyond)
+
+    assert refused.status == 409
 
 
 def test_pages_that_refresh_themselves_are_told_when(busy: ConsoleMill) -> None:

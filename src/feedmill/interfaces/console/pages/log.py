@@ -49,8 +49,11 @@ async def log(request: AnyRequest) -> dict[str, Any]:
 
 @get("/console/log/stream", opt={SCOPE: "read"})
 async def log_stream(request: AnyRequest) -> Stream:
-    """New events as rows of the table."""
-    return event_stream(request, _rows(request))
+    """New events as rows of the table; 409 after a number that the log has not reached."""
+    given = str(request.headers.get("last-event-id") or request.query_params.get("after") or "")
+    after = int(given) if given.isdecimal() and len(given) < 19 else await _last(request)
+    await queries.check_position(services_of(request), after)
+    return event_stream(request, _rows(request, after))
 
 
 async def _back(
@@ -59,8 +62,8 @@ async def _back(
     """The newest events before a number, and the number of the oldest that was looked at."""
     store, found = services_of(request).store, list[Event]()
     reach = _REACH if any(choice.values()) else _PER_PAGE
-    begin = end
-    while begin > 1 and end - begin < reach and len(found) < _PER_PAGE:
+    begin, looked = end, 0
+    while begin > 1 and looked < reach and len(found) < _PER_PAGE:
         size = min(max(_PER_PAGE, 1_000 if any(choice.values()) else 0), begin - 1)
         batch = await store.events(after=begin - size - 1, limit=size)
         fitting = [
@@ -71,6 +74,10 @@ async def _back(
             and (not choice["feed_ids"] or one.feed_id in choice["feed_ids"])
         ]
         begin -= size
+        if batch and batch[0].type == "log.rewound":  # no event has the numbers that it leaps over
+            begin = min(begin, int(batch[0].data["log_ended_at"]) + 1)
+            size = len(batch)
+        looked += size
         room = _PER_PAGE - len(found)
         if len(fitting) > room:
             fitting = fitting[-room:]
@@ -79,11 +86,9 @@ async def _back(
     return found[::-1], begin
 
 
-async def _rows(request: AnyRequest) -> AsyncIterator[bytes]:
-    """Rows of the log from a number on, as they come."""
+async def _rows(request: AnyRequest, after: int) -> AsyncIterator[bytes]:
+    """Rows of the log after a number, as they come."""
     state, choice = app_state_of(request), _choice(request)
-    given = str(request.headers.get("last-event-id") or request.query_params.get("after") or "")
-    after = int(given) if given.isdecimal() and len(given) < 19 else await _last(request)
     row = ENVIRONMENT.get_template("log_row.html")
     yield RETRY
     while not state.watch.is_stopping():

@@ -45,7 +45,10 @@ function stream() {
     while (table.rows.length > most) table.lastElementChild.remove();
   });
   source.onopen = () => { if (status) status.textContent = "live"; };
-  source.onerror = () => { if (status) status.textContent = "reconnecting …"; };
+  source.onerror = () => {  // closed for good: the session has ended, or the log went back
+    const words = source.readyState === EventSource.CLOSED ? "stopped: reload this page" : "reconnecting …";
+    if (status) status.textContent = words;
+  };
 }
 
 /* Drag over a chart to see a part of it larger; a double click shows all of it again. */
