@@ -342,7 +342,9 @@ async def check_position(services: Services, after: int, after_id: str | None = 
     A cursor beyond the end is of a log that went back, or of another one: waiting there would skip in
     silence whatever gets those numbers next.
     """
-    found = await services.store.events(after=after - 1, limit=1) if after else ()
+    found = (
+        await services.store.events(after=min(after, shapes.MAX_SEQ) - 1, limit=1) if after else ()
+    )
     if found and found[0].seq == after and after_id not in (None, found[0].id):
         message = f"event {after} is not {after_id} in this log: it went back"
         raise ConflictError(message, reason="log-rewound", hint=_REWOUND)

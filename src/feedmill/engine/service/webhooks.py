@@ -17,6 +17,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.events import WebhookStore
 from feedmill.engine.run.pages import each_page
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.queries import check_position
 from feedmill.engine.subscribe.add_feed import refusal
 from feedmill.errors import AddressError, NotFoundError, UsageError, required
 from feedmill.fetch.guard import check_url, printable_url
@@ -59,6 +60,7 @@ async def add_webhook(
 ) -> Webhook:
     """Deliver events to an endpoint from now on, or from an event on; its secret is `secrets[0].value`.
 
+    ConflictError for an event that the log has not reached: all events up to it would be left out in silence.
     AddressError for an address that the egress guard refuses. What its name resolves to is
     checked at each delivery, on the address that is dialled.
     """
@@ -80,7 +82,8 @@ async def add_webhook(
         format=form,
         payload=payload,
     )
-    await services.store.add_webhook(webhook, after=None if from_seq is None else _before(from_seq))
+    after = None if from_seq is None else await _before(from_seq, services)
+    await services.store.add_webhook(webhook, after=after)
     return await load_webhook(webhook.id, services.store)
 
 
@@ -126,11 +129,11 @@ async def resume_webhook(webhook_id: str, store: WebhookStore) -> Webhook:
     return await _change(awake, store)
 
 
-async def replay_webhook(webhook_id: str, from_seq: int, store: WebhookStore) -> Webhook:
-    """Deliver again from this event on, as far as the log still has it."""
-    if not await store.rewind_webhook(webhook_id, _before(from_seq)):
+async def replay_webhook(webhook_id: str, from_seq: int, services: Services) -> Webhook:
+    """Deliver again from this event on, as far as the log still has it; ConflictError beyond its end."""
+    if not await services.store.rewind_webhook(webhook_id, await _before(from_seq, services)):
         raise _unknown(webhook_id)
-    return await load_webhook(webhook_id, store)
+    return await load_webhook(webhook_id, services.store)
 
 
 async def rotate_webhook_secret(
@@ -199,10 +202,12 @@ def _checked_types(types: Sequence[str]) -> tuple[EventType, ...]:
     return tuple(kind for kind in known if kind in types)
 
 
-def _before(from_seq: int) -> int:
+async def _before(from_seq: int, services: Services) -> int:
+    """The cursor of a reader that begins with this event, which may be the next one of the log."""
     if from_seq < 1:
         message = "events are numbered from 1"
         raise UsageError(message)
+    await check_position(services, from_seq - 1)
     return from_seq - 1
 
 

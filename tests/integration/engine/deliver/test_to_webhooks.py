@@ -25,7 +25,7 @@ from feedmill.engine.service.webhooks import (
     rotate_webhook_secret,
     send_test_delivery,
 )
-from feedmill.errors import NotFoundError, StoreError, UsageError
+from feedmill.errors import ConflictError, NotFoundError, StoreError, UsageError
 from feedmill.model.page import EntryFilter
 from feedmill.model.running.webhook import Delivery, Settlement
 from feedmill.publish.signing import verify
@@ -345,13 +345,36 @@ def test_a_replay_tells_everything_again_from_an_event_on(tmp_path: Path) -> Non
             async with telling(services):
                 await happen(services, 4)
                 await until_webhook(services, hook.id, lambda one: one.cursor == 4)
-                await replay_webhook(hook.id, 3, services.store)
+                await replay_webhook(hook.id, 3, services)
                 await until_webhook(services, hook.id, lambda one: one.cursor == 4)
                 await receiver.heard(2)
 
             ids = [event["id"] for one in receiver.taken for event in one.events]
             assert receiver.told() == [1, 2, 3, 4, 3, 4]
             assert len(set(ids)) == 4  # what a receiver deduplicates by
+
+    run(story)
+
+
+def test_event_that_the_log_has_not_reached_is_no_beginning(tmp_path: Path) -> None:
+    """A cursor there would leave out every event up to it without a word."""
+
+    async def story() -> None:
+        async with receiving() as receiver, opened(tmp_path) as services:
+            await happen(services, 3)
+            hook = await add_webhook(receiver.url("/next"), services, from_seq=4)
+
+            for beyond in (5, 10**30):
+                with pytest.raises(ConflictError, match="ends at 3") as added:
+                    await add_webhook(receiver.url(), services, from_seq=beyond)
+                with pytest.raises(ConflictError, match="ends at 3") as replayed:
+                    await replay_webhook(hook.id, beyond, services)
+                assert added.value.reason == replayed.value.reason == "log-rewound"
+            assert [one.id for one in await services.store.webhooks()] == [hook.id]
+            await happen(services, 1)
+            await deliver_once(services, Lifecycle("the test"))
+
+            assert receiver.told("/next") == [4]
 
     run(story)
 
@@ -367,7 +390,7 @@ def test_a_replay_during_a_delivery_is_not_lost(tmp_path: Path) -> None:
                 webhook_id=hook.id, after=2, upto=3, at=services.clock.now(), result="delivered"
             )
 
-            await replay_webhook(hook.id, 1, services.store)
+            await replay_webhook(hook.id, 1, services)
             accepted = await services.store.settle_webhook(under_way)
             await deliver_once(services, Lifecycle("second"))
 
@@ -587,7 +610,7 @@ def test_what_does_not_exist_cannot_be_changed_and_nonsense_is_refused(tmp_path:
             with pytest.raises(NotFoundError):
                 await send_test_delivery("nobody", services)
             with pytest.raises(NotFoundError):
-                await replay_webhook("nobody", 1, services.store)
+                await replay_webhook("nobody", 1, services)
             with pytest.raises(NotFoundError):
                 await add_webhook("https://hook.example/", services, feed_id="nobody")
             with pytest.raises(UsageError, match="unknown event type"):

@@ -90,7 +90,7 @@ async def change(request: AnyRequest) -> Response[bytes]:
             if not number.isdecimal():
                 message = "give the number of the first event to deliver again"
                 raise UsageError(message)
-            await webhooks.replay_webhook(webhook_id, int(number), store)
+            await webhooks.replay_webhook(webhook_id, int(number), services)
             words = f"Delivered again from event {int(number):,} on."
         case "resend":
             words = _resent(await webhooks.resend_dead_letters(webhook_id, services))

@@ -33,7 +33,7 @@ async def list_webhooks(request: AnyRequest) -> ListAnswer:
 @routes.post(
     "/",
     "admin",
-    "bad-address invalid-body not-found",
+    "bad-address invalid-body log-rewound not-found",
     gives=shapes.NewWebhook,
     body=shapes.WebhookWish,
     status=201,
@@ -62,13 +62,18 @@ async def get_webhook(request: AnyRequest, webhook_id: WebhookId) -> shapes.Webh
     return webhook_shape(found)
 
 
-@routes.patch("/{webhook_id:str}", "admin", "not-found invalid-body", body=shapes.WebhookChange)
+@routes.patch(
+    "/{webhook_id:str}",
+    "admin",
+    "invalid-body log-rewound not-found",
+    body=shapes.WebhookChange,
+)
 async def change_webhook(request: AnyRequest, webhook_id: WebhookId) -> shapes.WebhookShape:
     """Pause or resume a webhook, or deliver again from an event on."""
     change: shapes.WebhookChange = await read_json(request, shapes.WebhookChange)
     services = services_of(request)
     if change.from_seq is not None:
-        await webhooks.replay_webhook(webhook_id, change.from_seq, services.store)
+        await webhooks.replay_webhook(webhook_id, change.from_seq, services)
     if change.paused is not None:
         act = webhooks.pause_webhook if change.paused else webhooks.resume_webhook
         await act(webhook_id, services.store)

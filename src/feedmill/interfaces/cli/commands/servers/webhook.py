@@ -115,7 +115,7 @@ async def resume_webhook_command(services: Services, webhook: str) -> Answer:
 async def replay_webhook_command(services: Services, webhook: str, from_seq: int) -> Answer:
     """Deliver again, starting with an event."""
     found = await _named(webhook, services)
-    changed = await engine.replay_webhook(found.id, from_seq, services.store)
+    changed = await engine.replay_webhook(found.id, from_seq, services)
     return _answer(f"replaying from {from_seq}:", changed)
 
 
