@@ -7,29 +7,29 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+import msgspec
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
 from feedmill.app.screeners import default_topics
 from feedmill.engine.run.services import Services
-from feedmill.engine.service import queries
 from feedmill.engine.service.auth import check_binding
 from feedmill.engine.two_phase.window_library import WindowLibrary
 from feedmill.interfaces.http_server import BadRequestAnswer, http_server, listen
 from feedmill.interfaces.mcp.auth import JSON, McpAuth, error_body
 from feedmill.interfaces.mcp.conventions import compact, plain_error, refusal, unknown_arguments
-from feedmill.interfaces.mcp.shapes import NOTICE, FeedList
 from feedmill.interfaces.mcp.tool import McpState, translate_errors
 from feedmill.interfaces.mcp.tools import feeds_and_entries
-from feedmill.interfaces.mcp.tools.candidates import explain_candidate, list_candidates
-from feedmill.interfaces.mcp.tools.collect_window import collect_window_
+from feedmill.interfaces.mcp.tools.candidates import (
+    explain_candidate,
+    list_candidates,
+    record_decisions,
+)
 from feedmill.interfaces.mcp.tools.confirm import confirm, insert_selected_
-from feedmill.interfaces.mcp.tools.discover import discover_feeds
-from feedmill.interfaces.mcp.tools.feeds_and_entries import feed_row
-from feedmill.interfaces.mcp.tools.record_decisions import record_decisions
 from feedmill.interfaces.mcp.tools.screen import list_topics, screen_, topics_shape
-from feedmill.interfaces.mcp.tools.windows import list_windows, windows_page
+from feedmill.interfaces.mcp.tools.windows import collect_window_, list_windows, windows_page
+from feedmill.interfaces.mcp.untrusted import NOTICE, Row
 from feedmill.observe.log import logger
 from feedmill.screen.texts import clean_line
 from feedmill.version import __version__
@@ -51,7 +51,7 @@ TOOLS: Final = (
     feeds_and_entries.explain_feed,
     feeds_and_entries.list_entries,
     feeds_and_entries.get_entry,
-    discover_feeds,
+    feeds_and_entries.discover_feeds,
 )
 _OWN: Final = frozenset({"call", "return", "question", "answer"})  # no arguments of the agent
 ARGUMENTS: Final = {
@@ -199,19 +199,17 @@ def add_resources(server: MCPServer[McpState], state: McpState) -> None:
     @server.resource("feedmill://windows", name="windows", mime_type=JSON)
     async def windows() -> str:
         """Collected windows, the newest first."""
-        return (await windows_page(state.window_library, 0, _ITEMS)).model_dump_json()
+        return _json(await windows_page(state.window_library, 0, _ITEMS))
 
     @server.resource("feedmill://topics", name="topics", mime_type=JSON)
     async def topics() -> str:
         """The bundled topics."""
-        return topics_shape(default_topics()).model_dump_json()
+        return _json(topics_shape(default_topics()))
 
     @server.resource("feedmill://feeds", name="feeds", mime_type=JSON)
     async def feeds() -> str:
         """The first subscriptions; the tool list_feeds has all."""
-        page = await queries.list_feeds(state.services, tag=None, cursor=None, limit=_ITEMS)
-        rows = FeedList(feeds=[feed_row(feed) for feed in page.items], next_cursor=page.next)
-        return rows.model_dump_json()
+        return _json(await feeds_and_entries.feeds_page(state.services, _ITEMS))
 
     @server.prompt(name="screen_window", title="Screen a window")
     async def screen_window(window_id: str, topics: str = "the bundled topics") -> str:
@@ -221,3 +219,7 @@ def add_resources(server: MCPServer[McpState], state: McpState) -> None:
         return _PROMPT.format(
             window_id=kept.id, topics=clean_line(topics, _TOPICS_CHARS), notice=NOTICE
         )
+
+
+def _json(row: Row) -> str:
+    return msgspec.json.encode(row).decode()

@@ -19,9 +19,10 @@ from pydantic import Field
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import require_scope
 from feedmill.engine.two_phase.window_library import WindowLibrary
-from feedmill.errors import FeedmillError, extra_hint
+from feedmill.errors import CursorError, FeedmillError, extra_hint
 from feedmill.model.running.token import Caller, Scope
 from feedmill.observe.log import logger
+from feedmill.publish.cursors import read_cursor
 
 CALLER: Final = "feedmill.caller"  # in the scope of an HTTP request, put there by the guard
 WindowId = Annotated[str, Field(min_length=1, max_length=64, description="From collect_window.")]
@@ -161,3 +162,11 @@ def page_size(limit: int | None, services: Services) -> int:
     """The number of items of a page: as asked for, at most what the settings allow."""
     most = services.config.mcp.page_items
     return most if limit is None else min(limit, most)
+
+
+def position_of(kind: str, cursor: str | None) -> int:
+    """Where a list goes on that is counted through."""
+    found = read_cursor(kind, cursor) or "0"
+    if not found.isdecimal():
+        raise CursorError(cursor or "")
+    return int(found)

@@ -16,7 +16,6 @@ from mcp.server.mcpserver import (
     ElicitationResult,
     Resolve,
 )
-from msgspec import to_builtins
 from pydantic import BaseModel, Field
 
 from feedmill.app.settings import user_name
@@ -34,7 +33,6 @@ from feedmill.engine.two_phase.insert_selected import insert_selected
 from feedmill.engine.two_phase.review import suspicious_ids
 from feedmill.engine.two_phase.sidecar_files import first_result
 from feedmill.engine.two_phase.window_library import SavedWindow
-from feedmill.interfaces.mcp.shapes import Confirmed, InsertAnswer
 from feedmill.interfaces.mcp.tool import (
     Call,
     CandidateIds,
@@ -46,6 +44,7 @@ from feedmill.interfaces.mcp.tool import (
     tool,
     translate_errors,
 )
+from feedmill.interfaces.mcp.untrusted import Row, row_of
 from feedmill.model.candidate import Question, WindowCandidate
 from feedmill.model.screening import Confirmation, InsertResult
 from feedmill.screen.texts import clean_line
@@ -111,7 +110,7 @@ async def confirm(
     candidate_ids: CandidateIds,
     question: Annotated[Question, Resolve(question_to_ask)],
     answer: Annotated[ElicitationResult[ConfirmationForm], Resolve(answer_of_person)],
-) -> Confirmed:
+) -> Row:
     """Step 4: ask the person whether exactly these candidates may be inserted.
 
     `confirmed` returns a ticket that is valid once, for this selection, for a few minutes. `pending`
@@ -134,7 +133,7 @@ async def insert_selected_(
     window_id: WindowId,
     candidate_ids: CandidateIds,
     ticket: Annotated[str, Field(min_length=1, max_length=200, description="From the person.")],
-) -> InsertAnswer:
+) -> Row:
     """Step 5: insert the candidates that the person confirmed, with the ticket of that answer.
 
     The ticket is valid once and only for exactly this selection. Sent again, it inserts nothing and
@@ -159,16 +158,15 @@ async def insert_selected_(
 
 def _inserted(
     kept: SavedWindow, confirmation: Confirmation, done: InsertResult, *, is_repeat: bool = False
-) -> InsertAnswer:
-    counts = to_builtins(done)
-    return InsertAnswer(
-        window_id=kept.id,
-        candidate_ids=list(confirmation.candidate_ids),
-        confirmed_by=confirmation.confirmed_by,
-        confirmed_at=confirmation.confirmed_at,
-        is_repeat=is_repeat,
-        **counts,
-    )
+) -> Row:
+    counts = "new updated unchanged skipped feeds_added entry_uids selected skipped_reasons"
+    return {
+        "window_id": kept.id,
+        "candidate_ids": confirmation.candidate_ids,
+        **row_of(done, counts),
+        **row_of(confirmation, "confirmed_by confirmed_at"),
+        "is_repeat": is_repeat,
+    }
 
 
 def _can_ask(call: Call) -> bool:
@@ -178,7 +176,7 @@ def _can_ask(call: Call) -> bool:
     return able is not None and (able.form is not None or able.url is None)
 
 
-async def _yes(call: Call, question: Question) -> Confirmed:
+async def _yes(call: Call, question: Question) -> Row:
     made = await accept_question(
         question.code,
         mcp_state_of(call).services.store,
@@ -188,13 +186,10 @@ async def _yes(call: Call, question: Question) -> Confirmed:
         shown="mcp",
     )
     words = "Call insert_selected with this ticket and exactly these ids."
-    shape = _confirmed("confirmed", made.question, words)
-    return shape.model_copy(
-        update={"ticket": made.ticket, "expires_at": made.question.ticket_expires_at}
-    )
+    return _confirmed("confirmed", made.question, words, ticket=made.ticket)
 
 
-async def _no(call: Call, question: Question) -> Confirmed:
+async def _no(call: Call, question: Question) -> Row:
     services = mcp_state_of(call).services
     closed = await decline_question(
         question.code, services.store, services.clock, by=_answered_by(call), shown="mcp"
@@ -212,15 +207,21 @@ def _answered_by(call: Call) -> str:
 
 
 def _confirmed(
-    status: Literal["confirmed", "declined", "pending"], question: Question, what_now: str
-) -> Confirmed:
-    return Confirmed(
-        status=status,
-        question=question.code,
-        window_id=question.window_id,
-        candidate_ids=list(question.candidate_ids),
-        what_now=what_now,
-    )
+    status: Literal["confirmed", "declined", "pending"],
+    question: Question,
+    what_now: str,
+    *,
+    ticket: str | None = None,
+) -> Row:
+    return {
+        "status": status,
+        "question": question.code,  # not the ticket
+        "window_id": question.window_id,
+        "candidate_ids": question.candidate_ids,
+        "ticket": ticket,
+        "expires_at": None if ticket is None else question.ticket_expires_at,
+        "what_now": what_now,
+    }
 
 
 def _words(question: Question, kept: SavedWindow) -> str:

@@ -1,7 +1,7 @@
 """Tools list_topics and screen."""
 # Tested in tests/integration/interfaces/mcp/
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -11,9 +11,9 @@ from feedmill.app.screeners import default_topics, open_screeners
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.engine.two_phase.sidecar_files import read_screenings, write_screenings
 from feedmill.engine.two_phase.window_library import SavedWindow
-from feedmill.interfaces.mcp.shapes import ScreenResult, Topics, TopicShape, row_of
 from feedmill.interfaces.mcp.tool import Call, WindowId, mcp_state_of, tool
-from feedmill.model.screening import Screening, TopicSet
+from feedmill.interfaces.mcp.untrusted import Row, row_of
+from feedmill.model.screening import Screening, Suggestion, TopicSet
 from feedmill.screen import topics as topic_sets
 from feedmill.screen.texts import screen_text_of
 
@@ -35,22 +35,19 @@ class OwnTopic(BaseModel):
 
 
 @tool("List topics", "read", reads=True)
-async def list_topics(call: Call) -> Topics:
+async def list_topics(call: Call) -> Row:
     """List the bundled topics; `screen` accepts custom topics too."""
     del call
     return topics_shape(default_topics())
 
 
-def topics_shape(topics: TopicSet) -> Topics:
+def topics_shape(topics: TopicSet) -> Row:
     """A topic set as agents see it."""
-    return Topics(
-        name=topics.name,
-        version=topics.version,
-        topics=[
-            row_of(TopicShape, one, examples=list(one.examples[:_EXAMPLES_SHOWN]))
-            for one in topics.topics
-        ],
-    )
+    shown = [
+        row_of(one, "id name description examples", examples=one.examples[:_EXAMPLES_SHOWN])
+        for one in topics.topics
+    ]
+    return row_of(topics, "name version", topics=shown)
 
 
 @tool("Screen a window", "write", repeats=True, replaces=True, open_world=True)
@@ -67,7 +64,7 @@ async def screen_(
         Literal["lexical", "embedding", "hybrid", "llm"],
         Field(description="hybrid: lexical and embedding together, as far as installed."),
     ] = "hybrid",
-) -> ScreenResult:
+) -> Row:
     """Step 2: score every candidate of a window by topics: keep, unsure or drop, with reasons.
 
     A suggestion inserts nothing. Candidates that record_decisions judged keep that judgement.
@@ -83,7 +80,7 @@ async def screen_(
         warned += [
             f"the window was collected for {name!r}, which is not a topic" for name in unknown
         ]
-    before = {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
+    before = screenings_of(kept)
     judged = {number for number, one in before.items() if "agent" in one.methods}
     texts = [screen_text_of(one) for one in kept.file.candidates if one.candidate_id not in judged]
     warnings = [*warned, *topic_sets.weaknesses(wanted)]
@@ -107,15 +104,23 @@ def _topics(own: list[OwnTopic]) -> TopicSet:
 
 def _screened(
     kept: SavedWindow, made: list[Screening], topics: TopicSet, warnings: list[str]
-) -> ScreenResult:
+) -> Row:
+    return {
+        "window_id": kept.id,
+        **counts_of(made),
+        "methods": sorted({method for one in made for method in one.methods}),
+        "is_degraded": any(one.is_degraded for one in made),
+        "warnings": [words[:500] for words in warnings[:20]],
+        "topic_set": topics.version,
+    }
+
+
+def screenings_of(kept: SavedWindow) -> dict[int, Screening]:
+    """The screening of each candidate that has one."""
+    return {one.candidate_id: one for one in read_screenings(kept.path, kept.file)}
+
+
+def counts_of(made: list[Screening]) -> Row:
+    """How many candidates each suggestion was made for."""
     kinds = [one.suggestion for one in made]
-    return ScreenResult(
-        window_id=kept.id,
-        keep=kinds.count("keep"),
-        unsure=kinds.count("unsure"),
-        drop=kinds.count("drop"),
-        methods=sorted({method for one in made for method in one.methods}),
-        is_degraded=any(one.is_degraded for one in made),
-        warnings=[words[:500] for words in warnings[:20]],
-        topic_set=topics.version,
-    )
+    return {kind: kinds.count(kind) for kind in get_args(Suggestion)}
