@@ -8,9 +8,10 @@ command line, so that no other command pays for them. import-linter holds it.
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import click
 
@@ -23,6 +24,7 @@ from feedmill.engine.poll.scheduler import run_forever
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.refresh_report import RefreshReport
 from feedmill.engine.run.services import Services
+from feedmill.errors import MissingExtraError
 from feedmill.interfaces.cli import long_running
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import option
@@ -30,9 +32,6 @@ from feedmill.interfaces.cli.output import show_json_line
 from feedmill.interfaces.cli.run_command import SignalHandler
 from feedmill.model.running.worker import WorkerRole
 from feedmill.observe.metrics import Metrics
-
-if TYPE_CHECKING:
-    from feedmill.interfaces.grpc import OpenServer
 
 _PORT = click.IntRange(0, 65_535)
 
@@ -120,18 +119,25 @@ async def listen_for_hubs(stack: AsyncExitStack, services: Services) -> None:
         await stack.enter_async_context(push_listener(services))
 
 
-def load_grpc_server() -> "OpenServer":
-    """`grpc_server`; MissingExtraError when its packages are not installed."""
-    from feedmill.interfaces import grpc  # noqa: PLC0415
+def load_grpc() -> Any:  # noqa: ANN401  # a module; its names are checked where it is written
+    """The module `interfaces.grpc.server`; MissingExtraError when its packages are not installed."""
+    packages = ("grpc", "grpc_health", "grpc_reflection", "google.protobuf")
+    return _loaded("grpc", "the gRPC API", packages)
 
-    return grpc.load_grpc_server()
 
-
-def load_mcp_transports() -> Any:  # noqa: ANN401  # a module; its names are checked where it is written
+def load_mcp() -> Any:  # noqa: ANN401  # a module; its names are checked where it is written
     """The module `interfaces.mcp.server`; MissingExtraError when its packages are not installed."""
-    from feedmill.interfaces import mcp  # noqa: PLC0415
+    return _loaded("mcp", "the MCP server", ("mcp.server.mcpserver",))
 
-    return mcp.load_mcp_transports()
+
+def _loaded(name: str, part: str, packages: Sequence[str]) -> Any:  # noqa: ANN401  # a module
+    """The server of an interface whose packages are an extra of the same name."""
+    try:
+        for package in packages:
+            import_module(package)
+    except ModuleNotFoundError:
+        raise MissingExtraError(name, part) from None
+    return import_module(f"feedmill.interfaces.{name}.server")
 
 
 async def _open(
@@ -147,7 +153,7 @@ async def _open(
     if grpc_port is not None:
         bound = host or services.config.serve.host
         name, number = await stack.enter_async_context(
-            load_grpc_server()(services, bound, grpc_port)
+            load_grpc().grpc_server(services, bound, grpc_port)
         )
         addresses["grpc"] = f"{name}:{number}"
     serving = rest_and_console(services, watch, metrics, host=host, port=port)

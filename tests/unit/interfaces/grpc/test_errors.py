@@ -1,5 +1,7 @@
 """How the gRPC door says no: the status of each kind of problem, and what goes with it."""
 
+import sys
+
 import grpc
 import msgspec
 import pytest
@@ -18,7 +20,7 @@ from feedmill.errors import (
     StoreError,
     UsageError,
 )
-from feedmill.interfaces.grpc import load_grpc_server
+from feedmill.interfaces.cli.servers import load_grpc
 from feedmill.interfaces.grpc.errors import refusal_of
 from feedmill.interfaces.grpc.server import grpc_server
 
@@ -71,15 +73,15 @@ def test_a_hint_is_sent_in_letters_that_a_header_can_hold() -> None:
 
 
 def test_the_door_opens_when_its_packages_are_there() -> None:
-    assert load_grpc_server() is grpc_server
+    assert load_grpc().grpc_server is grpc_server
 
 
 def test_a_door_whose_packages_are_missing_says_how_to_get_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("feedmill.interfaces.grpc.GRPC_PACKAGES", ("a_package_that_is_not_there",))
+    monkeypatch.setitem(sys.modules, "grpc_health", None)
 
     with pytest.raises(MissingExtraError) as caught:
-        load_grpc_server()
+        load_grpc()
 
     assert "pip install '.[grpc]'" in caught.value.hint

@@ -6,14 +6,14 @@ import pytest
 
 from feedmill.errors import MissingExtraError
 from feedmill.interfaces.cli.commands.servers.mcp import parse_listen_address
-from feedmill.interfaces.mcp import load_mcp_transports
+from feedmill.interfaces.cli.servers import load_mcp
 
 
 def test_without_the_extra_one_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
 
     with pytest.raises(MissingExtraError) as missing:
-        load_mcp_transports()
+        load_mcp()
 
     assert "feedmill[mcp]" in missing.value.hint
 

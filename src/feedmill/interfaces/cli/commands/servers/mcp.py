@@ -23,7 +23,7 @@ from feedmill.interfaces.cli.run_command import (
     run_async,
     stop_on_signals,
 )
-from feedmill.interfaces.cli.servers import load_mcp_transports
+from feedmill.interfaces.cli.servers import load_mcp
 
 _MOST_PORT = 65_535
 _LEAVING_SEC = 1.0  # for calls under way, once they are cancelled
@@ -62,7 +62,7 @@ def mcp(place: tuple[str, int] | None) -> None:
     announce_settings(config)
 
     async def action() -> signal.Signals | None:
-        load_mcp_transports()  # what is missing is said before the store is opened
+        load_mcp()  # what is missing is said before the store is opened
         async with open_services(config) as services:
             if place is None:
                 by = await _over_stdio(services)
@@ -82,7 +82,7 @@ def mcp(place: tuple[str, int] | None) -> None:
 
 async def _over_stdio(services: Services) -> signal.Signals | None:
     """Serve until the stream ends or a signal arrives; the signal is returned."""
-    speaking = asyncio.ensure_future(load_mcp_transports().serve_stdio(services))
+    speaking = asyncio.ensure_future(load_mcp().serve_stdio(services))
     loop, told = asyncio.get_running_loop(), list[signal.Signals]()
 
     limit = STOP_LIMIT.get()
@@ -110,7 +110,7 @@ async def _over_stdio(services: Services) -> signal.Signals | None:
 async def _over_http(services: Services, place: tuple[str, int]) -> signal.Signals | None:
     watch = Lifecycle(owner_name())
     stopping = stop_on_signals(watch)
-    async with load_mcp_transports().mcp_http_server(services, *place) as address:
+    async with load_mcp().mcp_http_server(services, *place) as address:
         if is_json():
             show_json_line({"mcp": address})
         else:
