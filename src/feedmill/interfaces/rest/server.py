@@ -26,13 +26,10 @@ from feedmill.interfaces.rest.openapi import openapi_document
 from feedmill.interfaces.rest.parameters import note_parameters, refuse_unknown_parameters
 from feedmill.interfaces.rest.problems import HANDLERS, MEDIA_TYPE, problem_bytes
 from feedmill.interfaces.rest.routes import (
-    clusters,
-    cursors,
     entries,
     events,
     feeds,
     hosts,
-    hub,
     import_export,
     jobs,
     media,
@@ -47,8 +44,8 @@ from feedmill.version import __version__
 
 # In the order of the document.
 _GROUPS: Final = (
-    feeds, entries, events, cursors, import_export, webhooks, hosts, jobs, clusters, media, push, hub, metafeeds,
-    status,
+    feeds.routes, entries.routes, events.routes, events.cursors, import_export.routes, webhooks.routes, hosts.routes,
+    jobs.routes, entries.clusters, media.routes, push.routes, metafeeds.hub, metafeeds.routes, status.routes,
 )  # fmt: skip
 
 
@@ -161,7 +158,7 @@ async def _check(request: AnyRequest) -> None:
 
 def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: ANN401  # Litestar's
     app = Litestar(
-        route_handlers=[group.routes.router() for group in _GROUPS],
+        route_handlers=[group.router() for group in _GROUPS],
         before_request=_check,
         exception_handlers=HANDLERS,
         openapi_config=shown,

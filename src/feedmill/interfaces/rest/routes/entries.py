@@ -1,7 +1,8 @@
-"""Routes /entries, /articles and /raw."""
+"""Routes /entries, /articles, /raw, and /clusters: the same story in several feeds."""
 # Tested in tests/integration/interfaces/rest/
 
 from functools import partial
+from typing import Annotated
 
 from litestar import Response
 from litestar.di import Provide
@@ -21,6 +22,8 @@ from feedmill.interfaces.rest.routing import Routes
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.publish.shapes import (
     ArticlePage,
+    ClusterDetail,
+    ClusterPage,
     EntryPage,
     EntryShape,
     FetchShape,
@@ -34,7 +37,12 @@ _HARMLESS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cache-Control": "private, max-age=86400, immutable",
 }
+ClusterId = Annotated[str, parameters.path("The id of a cluster.")]
+MinFeeds = Annotated[
+    int, parameters.query("Only stories that so many feeds tell.", ge=2, le=10_000)
+]
 routes = Routes("/", "entries")
+clusters = Routes("/clusters", "entries")
 
 
 @routes.get(
@@ -117,6 +125,24 @@ async def list_articles(
     """List articles: each once, whatever number of feeds carried it."""
     ask = partial(queries.articles, services_of(request), limit=limit)
     return await list_response(request, ask, cursor, keep=True)
+
+
+@clusters.get("/", "read", "bad-cursor", gives=ClusterPage, lines=True)
+async def list_clusters(
+    request: AnyRequest,
+    min_feeds: MinFeeds = 2,
+    cursor: parameters.Cursor = None,
+    limit: parameters.Limit = None,
+) -> ListAnswer:
+    """List stories that several feeds tell, the one that grew last first."""
+    ask = partial(queries.list_clusters, services_of(request), min_feeds=min_feeds, limit=limit)
+    return await list_response(request, ask, cursor)
+
+
+@clusters.get("/{cluster_id:str}", "read", "not-found")
+async def get_cluster(request: AnyRequest, cluster_id: ClusterId) -> ClusterDetail:
+    """Get one story with its entries and the evidence that joins them."""
+    return await queries.get_cluster(cluster_id, services_of(request))
 
 
 def _bytes(request: AnyRequest, raw: RawContent, name: str) -> Response[bytes]:

@@ -1,4 +1,4 @@
-"""Routes /events: the event log by pages, by long polling, or as server-sent events (D29).
+"""Routes /events: the event log by pages, by long polling, or as server-sent events (D29); /cursors: its readers.
 
 A stream sends whole batches, waits for the client, and buffers nothing: a client that reads nothing
 is disconnected and resumes after the sequence number of the last event that it saw.
@@ -13,13 +13,13 @@ from feedmill.engine.service import queries
 from feedmill.errors import CrowdedError
 from feedmill.interfaces.rest import responses
 from feedmill.interfaces.rest.auth import is_still_authorised
-from feedmill.interfaces.rest.parameters import After, FeedsQuery, Limit, query
+from feedmill.interfaces.rest.parameters import After, FeedsQuery, Limit, path, query
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.rest.routing import Routes
-from feedmill.interfaces.server_state import AnyRequest, AppState, app_state_of
+from feedmill.interfaces.server_state import AnyRequest, AppState, app_state_of, services_of
 from feedmill.model.event import EventType
 from feedmill.publish.ndjson import event_line
-from feedmill.publish.shapes import MAX_SEQ, EventPage, EventShape
+from feedmill.publish.shapes import MAX_SEQ, CursorPage, EventPage, EventShape
 
 SSE: Final = "text/event-stream"
 _MOST_WAIT_SEC: Final = 60.0
@@ -36,7 +36,9 @@ AfterId = Annotated[
     ),
 ]
 Wait = Annotated[float | None, query("Seconds to wait for the first event, 0 to 60.")]
+Consumer = Annotated[str, path("The name of a reader.", max_length=500)]
 routes = Routes("/events", "events")
+cursors = Routes("/cursors", "events")
 
 
 @routes.get(
@@ -83,6 +85,18 @@ async def stream_events(
         raise CrowdedError(message, reason="too-many-streams", retry_after_sec=10.0)
     choice = {"types": wanted, "feed_ids": tuple(feed or ())}
     return responses.stream_response(_follow(request, begin, choice), SSE)
+
+
+@cursors.get("/", "admin")
+async def list_cursors(request: AnyRequest) -> CursorPage:
+    """List readers of the log with how far they are behind."""
+    return await queries.list_cursors(services_of(request))
+
+
+@cursors.delete("/{consumer:str}", "admin", "not-found", status=204)
+async def drop_cursor(request: AnyRequest, consumer: Consumer) -> None:
+    """Delete the position of a reader that does not read any more."""
+    await queries.drop_cursor(consumer, services_of(request))
 
 
 async def _first(

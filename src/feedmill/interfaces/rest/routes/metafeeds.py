@@ -2,8 +2,9 @@
 
 Every page links to itself, to the next and previous page and to the hub, in the document and in
 `Link` (RFC 8288), and supports conditional requests. A feed reader has no field for a token: here
-it may also come as the password of Basic, never in the URL.
+it may also come as the password of Basic, never in the URL. The route of our hub is here too.
 """
+# That of the hub is tested in tests/integration/engine/push/test_websub_hub.py
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,12 @@ from urllib.parse import quote
 from litestar import Response
 
 from feedmill.engine.service.collections import Collection
-from feedmill.engine.service.metafeeds import MOST_ENTRIES, MetaFeedRequest, metafeed_page
+from feedmill.engine.service.metafeeds import (
+    MOST_ENTRIES,
+    MetaFeedRequest,
+    metafeed_page,
+    request_subscription,
+)
 from feedmill.engine.service.queries import require_feed
 from feedmill.errors import AccessError
 from feedmill.interfaces.rest.parameters import (
@@ -37,11 +43,13 @@ from feedmill.model.base import filled
 from feedmill.publish.metafeeds import FORMATS, MetaFeedFormat
 from feedmill.publish.metafeeds.archives import read_period
 from feedmill.publish.metafeeds.items import public_http_url
+from feedmill.push.messages import FORM, decode_form
 
 _FINAL: Final = "private, max-age=86400, immutable"
 _CHALLENGE: Final = 'Bearer realm="feedmill", Basic realm="feedmill", charset="UTF-8"'
 _CHANGE_TIMES: Final = "metafeed_change_times"
 _SECOND: Final = timedelta(seconds=1)
+_MOST_HUB_BYTES: Final = 16_384
 
 MetaFeedLimit = Annotated[int | None, query("Entries per page, 1 to 200. Default: 50.")]
 MetaFeedCursor = Annotated[
@@ -96,23 +104,30 @@ class ChangeTimes:
 async def _serve(request: AnyRequest, wanted: MetaFeedRequest) -> Response[bytes]:
     """The page, or 304 when the reader's copy is current."""
     services = services_of(request)
-    config = services.config.metafeed
-    base = public_http_url(config.base_url or str(request.base_url))
-    if base is None:  # a Host that no address can have
-        raise RequestError(code="bad-host")
-    page = await metafeed_page(wanted, base.rstrip("/"), services)
+    page = await metafeed_page(wanted, _base(request), services)
     body = page.body
     tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
     change_times = app_state_of(request).caches.setdefault(_CHANGE_TIMES, ChangeTimes())
     modified = change_times.since(page.feed.self_url, tag, services.clock.now().astimezone(UTC))
     headers = {
         "Link": page.links,
-        "Cache-Control": _FINAL if page.is_final else f"private, max-age={config.max_age_sec}",
+        "Cache-Control": _FINAL
+        if page.is_final
+        else f"private, max-age={services.config.metafeed.max_age_sec}",
         "Vary": "Authorization",
     }
     return bytes_response(
         request, body, page.content_type, headers=headers, modified=modified, etag=tag
     )
+
+
+def _base(request: AnyRequest) -> str:
+    """Where our metafeeds are served; problem 421 for a Host that no address can have."""
+    config = services_of(request).config.metafeed
+    base = public_http_url(config.base_url or str(request.base_url))
+    if base is None:
+        raise RequestError(code="bad-host")
+    return base.rstrip("/")
 
 
 def _collection(kind: MetaFeedFormat) -> Handler:
@@ -242,3 +257,29 @@ def _add_routes(
 _add_routes("/collections", _collection, "collection", "Newest entries that match the filters")
 _add_routes("/feeds/{feed_id:str}", _of_feed, "feed", "Newest entries of one feed")
 _add_routes("/tags/{tag:str}", _of_tag, "tag", "Newest entries of feeds with a tag")
+
+hub = Routes("/", "feeds for readers")
+
+
+@hub.post(
+    "/hub",
+    "read",
+    "conflict invalid-body not-found bad-address",
+    gives=str,
+    basic=True,
+    body=str,
+    takes=(FORM,),
+    media_type="text/plain",
+    status=202,
+)
+async def subscribe_to_meta_feed(request: AnyRequest) -> Response[bytes]:
+    """Subscribe to a meta-feed of this server by WebSub, or end a subscription."""
+    if not request.headers.get("content-type", "").lower().startswith(FORM):
+        raise RequestError(code="unsupported-media-type", detail=f"send {FORM}")
+    body = await request.body()
+    if len(body) > _MOST_HUB_BYTES:
+        raise RequestError(code="too-large", detail=f"at most {_MOST_HUB_BYTES} bytes")
+    services = services_of(request)
+    form = decode_form(body.decode("utf-8", "replace"))
+    await request_subscription(form, _base(request), services)
+    return Response(b"the subscriber will be asked\n", status_code=202, media_type="text/plain")
