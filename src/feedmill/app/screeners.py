@@ -15,7 +15,7 @@ from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.adapters.screeners import bundled_data, model_files
 from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.llm import LlmScreener
-from feedmill.adapters.screeners.without_model import AgentScreener, LexicalScreener
+from feedmill.adapters.screeners.without_model import LexicalScreener
 from feedmill.config import Config
 from feedmill.engine.ports.two_phase import Screener
 from feedmill.engine.two_phase.screen import screen_texts
@@ -33,13 +33,12 @@ evaluation_set = bundled_data.evaluation_set
 
 MODELS_FOLDER: Final = "models"
 SCREENING_CACHE_NAME: Final = "screening.db"
-ScreenMethod = Literal["lexical", "embedding", "hybrid", "llm", "agent"]
+ScreenMethod = Literal["lexical", "embedding", "hybrid", "llm"]
 SCREEN_METHODS: Final[dict[ScreenMethod, tuple[screening.Method, ...]]] = {
     "lexical": ("lexical",),
     "embedding": ("embedding",),
     "hybrid": ("lexical", "embedding"),
     "llm": ("lexical", "embedding", "llm"),
-    "agent": ("agent",),
 }
 
 
@@ -80,7 +79,7 @@ class OpenScreeners(NamedTuple):
 
 @asynccontextmanager
 async def open_screeners(
-    config: Config, method: ScreenMethod = "hybrid", judgements: Sequence[screening.Judgement] = ()
+    config: Config, method: ScreenMethod = "hybrid"
 ) -> AsyncIterator[OpenScreeners]:
     """Open the screeners of a method; without the embedding model hybrid and llm are degraded."""
     asked = SCREEN_METHODS[method]
@@ -103,8 +102,6 @@ async def open_screeners(
                 warnings.append(f"screening without embeddings: {problem}; {problem.hint}")
         if "llm" in asked:
             screeners.append(_llm(config, memory, stack))
-        if judgements:
-            screeners.append(AgentScreener(judgements))
         for screener in screeners:
             stack.push_async_callback(screener.close)
         yield OpenScreeners(tuple(screeners), asked, tuple(warnings))

@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
 from tests.support.sample_topics import HONEY, REFERENCE, TOPICS
 
 from feedmill.adapters.screeners.cache import ScreeningCache
-from feedmill.adapters.screeners.without_model import AgentScreener, LexicalScreener
+from feedmill.adapters.screeners.without_model import LexicalScreener
 from feedmill.config import ScreenConfig
 from feedmill.engine.two_phase.screen import evaluate, is_audited, screen_texts
-from feedmill.errors import ScreenerError, UsageError
+from feedmill.errors import ScreenerError
 from feedmill.model.screening import EvaluationEntry, Judgement, Method, Score, ScreenText, TopicSet
+from feedmill.screen.llm_prompt import scores_of
 
 TEXTS = [HONEY, ScreenText(ref=2, title="Share prices fell", summary="Traders sold.")]
 
@@ -94,14 +94,29 @@ def test_without_any_method_everything_is_unsure() -> None:
     assert found.suggestion == "unsure"
 
 
+class Assistant:
+    """A method whose judgements were made elsewhere."""
+
+    name: Method = "agent"
+    failure = ""
+
+    def __init__(self, *judgements: Judgement) -> None:
+        self.judgements = judgements
+
+    async def score(self, texts: Sequence[ScreenText], topics: TopicSet) -> tuple[Score, ...]:  # noqa: ARG002
+        found = [scores_of(one, topics, self.name) for one in self.judgements]
+        return tuple(score for scores in found for score in scores)
+
+    async def close(self) -> None:
+        pass
+
+
 def test_decisions_from_outside_stand_with_their_reasons() -> None:
-    agent = AgentScreener(
-        [
-            Judgement(ref=1, topic=None, score=0.9, reason="an advert", decided_by="the assistant"),
-            Judgement(
-                ref=2, topic="bees", score=0.9, reason="about apiaries", decided_by="the assistant"
-            ),
-        ]
+    agent = Assistant(
+        Judgement(ref=1, topic=None, score=0.9, reason="an advert", decided_by="the assistant"),
+        Judgement(
+            ref=2, topic="bees", score=0.9, reason="about apiaries", decided_by="the assistant"
+        ),
     )
 
     found = asyncio.run(
@@ -111,22 +126,6 @@ def test_decisions_from_outside_stand_with_their_reasons() -> None:
     assert [one.suggestion for one in found] == ["drop", "keep"]
     assert [one.decided_by for one in found] == ["the assistant", "the assistant"]
     assert "about apiaries" in found[1].reason
-
-
-@pytest.mark.parametrize(
-    ("judgement", "said"),
-    [
-        (Judgement(ref=1, topic="bees", score=0.9, reason=" "), "no reason"),
-        (Judgement(ref=1, topic="bees", score=9, reason="r"), "between 0 and 1"),
-        (Judgement(ref=1, topic="ships", score=0.9, reason="r"), "no topic is called"),
-    ],
-)
-def test_a_decision_without_reason_or_sense_is_refused(judgement: Judgement, said: str) -> None:
-    async def story() -> None:
-        await screen_texts([HONEY], TOPICS, [AgentScreener([judgement])], ScreenConfig())
-
-    with pytest.raises(UsageError, match=said):
-        asyncio.run(story())
 
 
 class Silent:
@@ -161,7 +160,7 @@ def test_an_evaluation_goes_on_without_a_method_that_fails() -> None:
         EvaluationEntry(id="1", text=HONEY, topics=("bees",), split="a"),
         EvaluationEntry(id="2", text=TEXTS[1], split="b"),
     ]
-    judge = AgentScreener([])
+    judge = Assistant()
 
     found = asyncio.run(
         evaluate(gold, TOPICS, [LexicalScreener(REFERENCE), Failing(), judge], ScreenConfig())
