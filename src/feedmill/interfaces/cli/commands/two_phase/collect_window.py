@@ -39,24 +39,26 @@ from feedmill.interfaces.cli.options import (
 from feedmill.interfaces.cli.output import format_count, progress, shorten, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.candidate import CandidateFile, SourceReport, Window
-from feedmill.model.screening import Topic
 
 _SHOWN = 20
 
 
-class _Wanted(NamedTuple):
+class _Options(NamedTuple):
     """The options of the command."""
 
     start: str | None
     end: str | None
-    last: timedelta | None
-    addresses: tuple[str, ...]
+    last: str | None
+    feeds: tuple[str, ...]
+    more: tuple[str, ...]
+    opml: Path | None
     tag: str | None
     everything: bool
-    topics: tuple[Topic, ...]
-    is_own_choice: bool  # then they travel with the file
+    topic_file: Path | None
+    topic_names: tuple[str, ...]
     prompt: str
     pages: int
+    out: Path
 
 
 @command("collect-window")
@@ -89,22 +91,7 @@ class _Wanted(NamedTuple):
 )
 @out_option("candidates.json")
 @click.argument("more", nargs=-1, metavar="[URL|FILE]...")
-def collect_window(
-    start: str | None,
-    end: str | None,
-    last: str | None,
-    feeds: tuple[str, ...],
-    opml: Path | None,
-    tag: str | None,
-    topic_file: Path | None,
-    topic_names: tuple[str, ...],
-    prompt: str,
-    pages: int,
-    out: Path,
-    more: tuple[str, ...],
-    *,
-    everything: bool,
-) -> None:
+def collect_window(**given: Any) -> None:  # noqa: ANN401  # as click parsed them
     """Collect everything that sources published in a time window, as candidates in a file.
 
     Nothing is stored as an entry, and no subscription is needed. The window is half-open; an end
@@ -116,24 +103,30 @@ def collect_window(
       feedmill collect-window --start 2026-01-05 --end 2026-01-11 --out week.json
       feedmill collect-window --last 24h --feeds https://example.com/feed
     """
-    config = config_of()
+    config, asked = config_of(), _Options(**given)
     announce_settings(config)
 
     async def action() -> Answer:
-        wanted = _Wanted(
-            start=start,
-            end=end,
-            last=None if last is None else parse_duration(last),
-            addresses=_addresses((*feeds, *more), opml),
-            tag=tag,
-            everything=everything,
-            topics=load_topics(topic_file, topic_names).topics,
-            is_own_choice=topic_file is not None or bool(topic_names),
-            prompt=prompt,
-            pages=pages,
-        )
+        # What is wrong with the options is said before the store is opened.
+        last = None if asked.last is None else parse_duration(asked.last)
+        addresses = _addresses((*asked.feeds, *asked.more), asked.opml)
+        topics = load_topics(asked.topic_file, asked.topic_names).topics
         async with AsyncExitStack() as stack:
-            file = await _collect(wanted, await _world(config, stack))
+            services = await _world(config, stack)
+            window = _window(asked, last, services)
+            sources = await _sources(asked, addresses, services)
+            with progress(len(sources), "collecting") as step:
+                file = await collect_candidates(
+                    sources,
+                    window,
+                    services,
+                    topics=[one.id for one in topics],
+                    topic_set=topics if asked.topic_file or asked.topic_names else (),
+                    prompt=asked.prompt,
+                    pages=asked.pages,
+                    step=lambda _: step(),
+                )
+        out = asked.out
         write_candidates(out, file)
         for stale in (screening_path(out), selection_path(out)):  # of the window before
             stale.unlink(missing_ok=True)
@@ -153,48 +146,34 @@ async def _world(config: Config, stack: AsyncExitStack) -> Services:
         return await stack.enter_async_context(open_services(config, memory=True))
 
 
-async def _collect(wanted: _Wanted, services: Services) -> CandidateFile:
-    window = _window(wanted, services)
-    sources = await _sources(wanted, services)
-    with progress(len(sources), "collecting") as step:
-        return await collect_candidates(
-            sources,
-            window,
-            services,
-            topics=[one.id for one in wanted.topics],
-            topic_set=wanted.topics if wanted.is_own_choice else (),
-            prompt=wanted.prompt,
-            pages=wanted.pages,
-            step=lambda _: step(),
-        )
-
-
-def _window(wanted: _Wanted, services: Services) -> Window:
+def _window(asked: _Options, last: timedelta | None, services: Services) -> Window:
     now = services.clock.now()
-    if wanted.last is not None and wanted.start is None and wanted.end is None:
-        return window_of_last(wanted.last, now=now)
-    if wanted.start is not None and wanted.last is None:
-        return window_between(wanted.start, wanted.end, now=now)
+    if last is not None and asked.start is None and asked.end is None:
+        return window_of_last(last, now=now)
+    if asked.start is not None and last is None:
+        return window_between(asked.start, asked.end, now=now)
     message = "give --start, with or without --end, or --last"
     raise UsageError(message)
 
 
-async def _sources(wanted: _Wanted, services: Services) -> list[WindowSource]:
+async def _sources(
+    asked: _Options, addresses: tuple[str, ...], services: Services
+) -> list[WindowSource]:
     """Every source once, in the order in which they were named."""
-    found = [await source_from_address(address, services) for address in wanted.addresses]
-    if wanted.tag is not None or wanted.everything:
-        feeds = await all_feeds(services, wanted.tag)
-        named = [one for one in feeds if wanted.tag is not None or not is_insert_only(one)]
+    found = [await source_from_address(address, services) for address in addresses]
+    if asked.tag is not None or asked.everything:
+        feeds = await all_feeds(services, asked.tag)
+        named = [one for one in feeds if asked.tag is not None or not is_insert_only(one)]
         found += [source_from_feed(feed) for feed in named]
     if not found:
-        raise UsageError(_nowhere(wanted))
+        raise UsageError(_nowhere(asked))
     return list({one.url: one for one in reversed(found)}.values())[::-1]
 
 
-def _nowhere(wanted: _Wanted) -> str:
-    if wanted.tag is not None:
-        return f"no subscription has the tag {wanted.tag!r}; see `feedmill list`"
-    if wanted.everything:
+def _nowhere(asked: _Options) -> str:
+    if asked.tag is not None:
+        return f"no subscription has the tag {asked.tag!r}; see `feedmill list`"
+    if asked.everything:
         return (
             "no subscriptions, or only paused ones with the tag 'collected'; "
             "name sources with --feeds, --opml or --tag"

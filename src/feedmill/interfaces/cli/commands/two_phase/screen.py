@@ -46,6 +46,20 @@ _HONEST: Final[dict[EvaluationSet, str]] = {
 _path = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
+class _Options(NamedTuple):
+    """The options of the command."""
+
+    candidates: Path | None
+    topic_file: Path | None
+    no_defaults: bool
+    names: tuple[str, ...]
+    method: screeners.ScreenMethod
+    reviewed: tuple[Path, ...]
+    out: Path | None
+    is_evaluation: bool
+    set_name: EvaluationSet | None
+
+
 class _Screened(NamedTuple):
     screenings: tuple[Screening, ...]
     path: Path
@@ -90,18 +104,7 @@ class _Screened(NamedTuple):
     "Which bundled set to evaluate on [sustainability].",
     choices=get_args(EvaluationSet),
 )
-def screen(
-    candidates: Path | None,
-    topic_file: Path | None,
-    names: tuple[str, ...],
-    method: screeners.ScreenMethod,
-    reviewed: tuple[Path, ...],
-    out: Path | None,
-    set_name: EvaluationSet | None,
-    *,
-    no_defaults: bool,
-    is_evaluation: bool,
-) -> None:
+def screen(**given: Any) -> None:  # noqa: ANN401  # as click parsed them
     """Suggest keep, unsure or drop for each candidate of a file; nothing is inserted.
 
     \b
@@ -110,55 +113,42 @@ def screen(
       feedmill screen candidates.json --topics mine.toml --topic lca
       feedmill screen --evaluate --set independent
     """
-    config = config_of()
-    chosen = set_name or "sustainability"
+    config, asked = config_of(), _Options(**given)
+    path, ours = asked.candidates, asked.set_name or "sustainability"
 
     async def action() -> _Screened | Evaluation:
-        topics = _topics(topic_file, no_defaults=no_defaults)
-        if set_name is not None and (candidates is not None or not is_evaluation):
+        topics = _topics(asked.topic_file, no_defaults=asked.no_defaults)
+        if asked.set_name is not None and (path is not None or not asked.is_evaluation):
             message = "--set needs --evaluate without a file"
             raise UsageError(message)
-        if is_evaluation:
-            text = screeners.evaluation_set(chosen) if candidates is None else _text(candidates)
-            own = (
-                []
-                if topic_file is None
-                else [one.id for one in topic_sets.read_topics(_text(topic_file)).topics]
-            )
-            return await _evaluate(text, topics, names, own, method, config)
-        if candidates is None:
+        if asked.is_evaluation:
+            text = screeners.evaluation_set(ours) if path is None else _text(path)
+            return await _evaluate(text, topics, asked, config)
+        if path is None:
             message = "give a candidate file written by `feedmill collect-window`"
             raise UsageError(message)
-        return await _screen(candidates, topics, names, method, reviewed, out, config)
+        return await _screen(path, topics, asked, config)
 
     result = run_async(action)
     if isinstance(result, Evaluation):
-        _show_evaluation(result, chosen if candidates is None else None)
+        _show_evaluation(result, ours if path is None else None)
     else:
-        _show_screened(result, candidates)
+        _show_screened(result, path)
 
 
-async def _screen(
-    path: Path,
-    topics: TopicSet,
-    names: Sequence[str],
-    method: screeners.ScreenMethod,
-    reviewed: Sequence[Path],
-    out: Path | None,
-    config: Config,
-) -> _Screened:
+async def _screen(path: Path, known: TopicSet, asked: _Options, config: Config) -> _Screened:
     file = candidate_file.read_candidates(path)
-    topics, warnings = _chosen(topics, names, file)
+    topics, warnings = _chosen(known, asked.names, file)
     warnings += topic_sets.weaknesses(topics)
-    if file.prompt and method != "llm":
+    if file.prompt and asked.method != "llm":
         warnings.append("the prompt of the window is used by --method llm only")
     texts = [screen_text_of(one) for one in file.candidates]
     with progress(len(texts), "screening") as step:
-        async with screeners.open_screeners(config, method) as opened:
+        async with screeners.open_screeners(config, asked.method) as opened:
             warnings += opened.warnings
             methods = [one.name for one in opened.screeners]
-            learnt = learn(_labels(reviewed), methods, topics.version)
-            if reviewed and learnt is None:
+            learnt = learn(_labels(asked.reviewed), methods, topics.version)
+            if asked.reviewed and learnt is None:
                 warnings.append(
                     "too few confirmations to learn from: at least 20 of this topic set are needed"
                 )
@@ -174,7 +164,7 @@ async def _screen(
             )
     at = current_time()
     titles = {text.ref: text.title for text in texts}
-    if out is None:
+    if asked.out is None:
         beside = sidecar_files.write_screenings(path, file, screenings, at=at, topics=topics.topics)
         return _Screened(screenings, beside, warnings, learnt, titles, topics)
     record = sidecar_files.Screenings(
@@ -184,23 +174,18 @@ async def _screen(
         screenings=screenings,
         topic_names={one.id: one.name for one in topics.topics},
     )
-    write_file(out, candidate_file.encode_canonical(record))
-    return _Screened(screenings, out, warnings, learnt, titles, topics)
+    write_file(asked.out, candidate_file.encode_canonical(record))
+    return _Screened(screenings, asked.out, warnings, learnt, titles, topics)
 
 
-async def _evaluate(
-    text: str,
-    known: TopicSet,
-    names: Sequence[str],
-    own: Sequence[str],
-    method: screeners.ScreenMethod,
-    config: Config,
-) -> Evaluation:
+async def _evaluate(text: str, known: TopicSet, asked: _Options, config: Config) -> Evaluation:
+    file = asked.topic_file
+    own = [] if file is None else [one.id for one in topic_sets.read_topics(_text(file)).topics]
     labelled = read_gold(text, known)
-    topics = _evaluated(known, names, own, labelled)
+    topics = _evaluated(known, asked.names, own, labelled)
     gold = about_only(labelled, topics)
     with progress(None, "evaluating") as step:
-        async with screeners.open_screeners(config, method) as opened:
+        async with screeners.open_screeners(config, asked.method) as opened:
             return await evaluate(
                 gold,
                 topics,
