@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # The folders of `commands/`, with the title under which help lists their commands, and the short help of each.
-# The module and the function are called like the command, see `_identifier`.
+# The module and the function are called like the command, see `_identifier` and `IN_FILE_OF`.
 ROOMS: Final = {
     "feeds": (
         "Feeds",
@@ -149,6 +149,9 @@ FIRST_DAY: Final = (
     "status",
 )
 
+# The other verb of the same thing.
+IN_FILE_OF: Final = {"resume": "pause", "api": "serve"}
+
 # Commands that run until a signal stops them; their imports take longer than those of the others.
 LONG_RUNNING: Final = frozenset({"run", "serve", "worker", "api", "relay"})
 
@@ -172,10 +175,10 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        name = _identifier(cmd_name)
         room = next(room for room, (_, commands) in ROOMS.items() if cmd_name in commands)
-        module = import_module(f"feedmill.interfaces.cli.commands.{room}.{name}")
-        command: click.Command = getattr(module, name)
+        file = _identifier(IN_FILE_OF.get(cmd_name, cmd_name))
+        module = import_module(f"feedmill.interfaces.cli.commands.{room}.{file}")
+        command: click.Command = getattr(module, _identifier(cmd_name))
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":

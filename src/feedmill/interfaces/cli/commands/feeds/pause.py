@@ -1,4 +1,4 @@
-"""`feedmill pause`: stop polling feeds."""
+"""`feedmill pause` and `feedmill resume`: stop polling feeds, and poll them again."""
 # Tested in tests/integration/interfaces/cli/
 
 from msgspec.structs import replace
@@ -14,11 +14,17 @@ from feedmill.publish.to_json import feed_wire
 @feeds_argument
 async def pause(services: Services, feeds: tuple[str, ...]) -> Answer:
     """Stop polling feeds until they are resumed."""
-    return await set_paused(feeds, services, paused=True)
+    return await _set_paused(feeds, services, paused=True)
 
 
-async def set_paused(feeds: tuple[str, ...], services: Services, *, paused: bool) -> Answer:
-    """Pause or resume feeds."""
+@command()
+@feeds_argument
+async def resume(services: Services, feeds: tuple[str, ...]) -> Answer:
+    """Poll paused feeds again, starting now."""
+    return await _set_paused(feeds, services, paused=False)
+
+
+async def _set_paused(feeds: tuple[str, ...], services: Services, *, paused: bool) -> Answer:
     changed = []
     for found in await resolve_feeds(feeds, services):
         feed = replace(found, paused=paused)

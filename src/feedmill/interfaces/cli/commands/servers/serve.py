@@ -1,4 +1,5 @@
-"""`feedmill serve`: serve REST and gRPC; with --with-mill also poll."""
+"""`feedmill serve` and `feedmill api`: serve REST and gRPC; `serve --with-mill` also polls, `api` never does."""
+# Tested in tests/integration/interfaces/cli/
 
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.options import flag
@@ -22,3 +23,19 @@ def serve(host: str | None, port: int | None, grpc_port: int | None, *, with_mil
     """
     config = config_of()
     serve_until_stopped(config, ListenOptions(host, port, grpc_port), with_mill=with_mill)
+
+
+@command()
+@listen_options
+def api(host: str | None, port: int | None, grpc_port: int | None) -> None:
+    """Serve the REST and gRPC APIs beside workers and relays, without polling.
+
+    It waits for `feedmill migrate`. Any number of API processes can share one store; `feedmill relay`
+    delivers to webhooks and to the bus.
+
+    \b
+    Examples:
+      feedmill api --host 0.0.0.0 --grpc 50051    # on DATABASE_URL
+    """
+    config = config_of()
+    serve_until_stopped(config, ListenOptions(host, port, grpc_port), with_mill=False)
