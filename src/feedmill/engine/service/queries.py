@@ -99,7 +99,9 @@ async def list_feeds(
 
 async def get_feed(feed_id: str, services: Services) -> shapes.FeedDetail:
     """One feed with all its addresses."""
-    return await _detail(await require_feed(feed_id, services), services)
+    feed = await require_feed(feed_id, services)
+    aliases = await services.store.aliases(feed.id)
+    return feed_detail(feed, aliases, services.config.schedule)
 
 
 async def change_feed(
@@ -208,19 +210,6 @@ async def entry_texts(
         where, after=read_cursor("entries", cursor), limit=clamp_limit(limit)
     )
     return LinePage(lines=page.lines, next=write_cursor("entries", page.next))
-
-
-async def feed_entries(
-    feed_id: str,
-    where: EntryFilter,
-    services: Services,
-    *,
-    cursor: str | None = None,
-    limit: int | None = None,
-) -> shapes.EntryPage:
-    """The same for one feed, which has to exist."""
-    feed = await require_feed(feed_id, services)
-    return await entries(replace(where, feed_id=feed.id), services, cursor=cursor, limit=limit)
 
 
 async def entry(entry_uid: str, services: Services) -> shapes.EntryShape:
@@ -388,11 +377,6 @@ def check_intervals(own: FeedOverrides) -> None:
     if shortest is not None and longest is not None and shortest > longest:
         message = f"min_interval_sec {shortest} is above max_interval_sec {longest}"
         raise UsageError(message)
-
-
-async def _detail(feed: Feed, services: Services) -> shapes.FeedDetail:
-    aliases = await services.store.aliases(feed.id)
-    return feed_detail(feed, aliases, services.config.schedule)
 
 
 async def list_cursors(services: Services) -> shapes.CursorPage:

@@ -161,10 +161,10 @@ async def _list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb
         ascending=request.oldest_first,
     )
     feed_id, cursor = optional_field(request, "feed_id"), optional_field(request, "cursor")
-    if feed_id is None:
-        ask = partial(queries.entries, where, room.services, cursor=cursor)
-    else:
-        ask = partial(queries.feed_entries, feed_id, where, room.services, cursor=cursor)
+    if feed_id is not None:
+        feed = await queries.require_feed(feed_id, room.services)
+        where = structs.replace(where, feed_id=feed.id)
+    ask = partial(queries.entries, where, room.services, cursor=cursor)
     return await _fitting(request, room, ask, partial(message_of, pb.EntryPage))
 
 
