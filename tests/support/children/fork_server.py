@@ -29,7 +29,7 @@ PRELOADED = (
     "feedmill.interfaces.cli.commands.servers.run",
     "feedmill.interfaces.cli.commands.servers.sync",
     "feedmill.interfaces.cli.commands.servers.worker",
-    "feedmill.interfaces.cli.subscribe_addresses",
+    "feedmill.interfaces.cli.commands.feeds.add",
     "idna",
 )
 WHERE_AVAILABLE = "uvloop"

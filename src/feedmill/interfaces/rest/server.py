@@ -19,10 +19,9 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter, check_binding, is_loopback
 from feedmill.engine.service.subscriptions import open_subscriber
 from feedmill.interfaces.http_server import BadRequestAnswer, http_server, listen
-from feedmill.interfaces.rest import openapi_page
 from feedmill.interfaces.rest.auth import authorise
 from feedmill.interfaces.rest.middleware import Middleware
-from feedmill.interfaces.rest.openapi import openapi_document
+from feedmill.interfaces.rest.openapi import openapi_document, render_openapi_page
 from feedmill.interfaces.rest.parameters import note_parameters, refuse_unknown_parameters
 from feedmill.interfaces.rest.problems import HANDLERS, MEDIA_TYPE, problem_bytes
 from feedmill.interfaces.rest.routes import (
@@ -147,7 +146,7 @@ def openapi() -> OpenApi:
     # so it describes the routes without serving them, and serves them without describing them.
     shown = OpenAPIConfig(title="feedmill", version=__version__, create_examples=False)
     document = openapi_document(_routes(shown))
-    return OpenApi(msgspec.json.encode(document), openapi_page.render_openapi_page(document))
+    return OpenApi(msgspec.json.encode(document), render_openapi_page(document))
 
 
 async def _check(request: AnyRequest) -> None:

@@ -11,7 +11,7 @@ from feedmill.engine.service.health import figures
 from feedmill.engine.service.health.status import service_levels as levels
 from feedmill.engine.service.health.status import status as engine_status
 from feedmill.interfaces.rest import parameters
-from feedmill.interfaces.rest.openapi_page import POLICY
+from feedmill.interfaces.rest.openapi import POLICY
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError
 from feedmill.interfaces.rest.responses import bytes_response, json_response
 from feedmill.interfaces.rest.routing import Routes

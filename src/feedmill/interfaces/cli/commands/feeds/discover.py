@@ -5,9 +5,9 @@ import click
 from feedmill.engine.run.services import Services
 from feedmill.engine.service import subscriptions
 from feedmill.interfaces.cli.command import Answer, command
+from feedmill.interfaces.cli.commands.feeds.add import show_choices
 from feedmill.interfaces.cli.options import flag, option
 from feedmill.interfaces.cli.output import format_count, show_table, style_text
-from feedmill.interfaces.cli.subscribe_addresses import show_choices
 from feedmill.model.canonical import Discovered
 from feedmill.publish.shapes import DiscoverWish
 
