@@ -46,7 +46,7 @@ RepairCode = Literal[
     "items-capped",  # more entries than ParseLimits.max_items
     "depth-capped",  # markup deeper than max_xml_depth, at most 256 levels, was cut off
     "values-capped",  # repeated elements of one entry over ParseLimits.max_values
-    "namespace-guessed",  # a known prefix was bound to an unknown URI, or to none
+    "namespace-guessed",  # a known prefix, or the root, was bound to an unknown URI, or to none
     "json-repaired",  # JSON with a byte order mark, NaN, duplicate keys or the like
 ]
 

@@ -7,7 +7,7 @@ written day first wherever dots are written.
 The months are a table by language and the folding that makes one key of `Févr.`, `FÉVR` and `fevr`. Each line gives
 the forms of one language, January first, months divided by a bar: short forms, full names and, where dates use it, the
 genitive. Forms that mean different months in different languages are left to the larger language (Croatian *listopad* is
-October, Polish and Czech *listopad* November).
+October, Polish and Czech *listopad* November), and so is one that is a zone (Welsh *awst*).
 """
 # Tested in tests/unit/normalise/dates/test_parse.py
 
@@ -17,7 +17,7 @@ from datetime import date
 
 
 def fold_accents(text: str) -> str:
-    """Return the text in lower case and without accents; digits of other scripts stay themselves.
+    """Return the text in lower case, without accents and vowel signs; digits of other scripts stay themselves.
 
     The canonical decomposition is used, never the compatible one: that would make ASCII digits
     of full-width ones, and a date must not be read by accident.
@@ -25,7 +25,7 @@ def fold_accents(text: str) -> str:
     if text.isascii():
         return text.lower()
     parts = unicodedata.normalize("NFD", text.casefold())
-    bare = "".join(part for part in parts if unicodedata.category(part) != "Mn")
+    bare = "".join(part for part in parts if unicodedata.category(part) not in ("Mn", "Mc"))
     return unicodedata.normalize("NFC", bare).translate(_LETTERS_WITHOUT_DECOMPOSITION)
 
 
@@ -73,6 +73,25 @@ NAMES_BY_LANGUAGE = {
     "Arabic": "يناير | فبراير | مارس | أبريل إبريل | مايو | يونيو يونيه | يوليو يوليه | أغسطس | سبتمبر | أكتوبر | نوفمبر | ديسمبر",
     "Arabic (Levant)": "| شباط | آذار | نيسان | أيار | حزيران | تموز | آب | أيلول | | |",
     "Hebrew": "ינואר בינואר | פברואר בפברואר | מרץ במרץ | אפריל באפריל | מאי במאי | יוני ביוני | יולי ביולי | אוגוסט באוגוסט | ספטמבר בספטמבר | אוקטובר באוקטובר | נובמבר בנובמבר | דצמבר בדצמבר",
+    "Basque": "urtarrila urtarrilaren | otsaila otsailaren | martxoa martxoaren | apirila apirilaren | maiatza maiatzaren | ekaina ekainaren | uztaila uztailaren | abuztua abuztuaren | iraila irailaren | urria urriaren | azaroa azaroaren | abendua abenduaren",
+    "Welsh": "ionawr | chwefror | mawrth | ebrill | mai | mehefin | gorffennaf | | medi | hydref | tachwedd | rhagfyr",
+    "Irish": "eanáir | feabhra | márta | aibreán | bealtaine | meitheamh | iúil | lúnasa | meán | deireadh | samhain | nollaig",
+    "Afrikaans": "januarie | februarie | maart | april | mei | junie | julie | augustus | september | oktober | november | desember",
+    "Swahili": "januari | februari | machi | aprili | mei | juni | julai | agosti | septemba | oktoba | novemba | desemba",
+    "Filipino": "enero | pebrero | marso | abril | mayo | hunyo | hulyo | agosto | setyembre | oktubre | nobyembre | disyembre",
+    "Azerbaijani": "yanvar | fevral | mart | aprel | may | iyun | iyul | avqust | sentyabr | oktyabr | noyabr | dekabr",
+    "Uzbek": "yanvar | fevral | mart | aprel | may | iyun | iyul | avgust | sentabr | oktabr | noyabr | dekabr",
+    "Macedonian": "јануари | февруари | март | април | мај | јуни | јули | август | септември | октомври | ноември | декември",
+    "Belarusian": "студзень студзеня | люты лютага | сакавік сакавіка | красавік красавіка | май мая травень траўня | чэрвень чэрвеня | ліпень ліпеня | жнівень жніўня | верасень верасня | кастрычнік кастрычніка | лістапад лістапада | снежань снежня",
+    "Kazakh": "қаңтар | ақпан | наурыз | сәуір | мамыр | маусым | шілде | тамыз | қыркүйек | қазан | қараша | желтоқсан",
+    "Georgian": "იანვარი | თებერვალი | მარტი | აპრილი | მაისი | ივნისი | ივლისი | აგვისტო | სექტემბერი | ოქტომბერი | ნოემბერი | დეკემბერი",
+    "Armenian": "հունվար հունվարի | փետրվար փետրվարի | մարտ մարտի | ապրիլ ապրիլի | մայիս մայիսի | հունիս հունիսի | հուլիս հուլիսի | օգոստոս օգոստոսի | սեպտեմբեր սեպտեմբերի | հոկտեմբեր հոկտեմբերի | նոյեմբեր նոյեմբերի | դեկտեմբեր դեկտեմբերի",
+    "Persian": "ژانویه | فوریه | مارس | آوریل | مه می | ژوئن | ژوئیه جولای | اوت آگوست | سپتامبر | اکتبر | نوامبر | دسامبر",
+    "Urdu": "جنوری | فروری | مارچ | اپریل | مئی | جون | جولائی | اگست | ستمبر | اکتوبر | نومبر | دسمبر",
+    "Hindi": "जनवरी | फरवरी फ़रवरी | मार्च | अप्रैल | मई | जून | जुलाई | अगस्त | सितंबर सितम्बर | अक्टूबर अक्तूबर | नवंबर नवम्बर | दिसंबर दिसम्बर",
+    "Bengali": "জানুয়ারি জানুয়ারী | ফেব্রুয়ারি ফেব্রুয়ারী | মার্চ | এপ্রিল | মে | জুন | জুলাই | আগস্ট | সেপ্টেম্বর | অক্টোবর | নভেম্বর | ডিসেম্বর",
+    "Tamil": "ஜனவரி | பிப்ரவரி | மார்ச் | ஏப்ரல் | மே | ஜூன் | ஜூலை | ஆகஸ்ட் | செப்டம்பர் | அக்டோபர் | நவம்பர் | டிசம்பர்",
+    "Thai": "มกราคม | กุมภาพันธ์ | มีนาคม | เมษายน | พฤษภาคม | มิถุนายน | กรกฎาคม | สิงหาคม | กันยายน | ตุลาคม | พฤศจิกายน | ธันวาคม",
     "Chinese": "一月 | 二月 | 三月 | 四月 | 五月 | 六月 | 七月 | 八月 | 九月 | 十月 | 十一月 | 十二月",
 }
 

@@ -60,9 +60,11 @@ def _tidy(text: str) -> str:
 
 
 def _spell_out(tidy: str) -> str:
-    """Return the text with the shorthand of ISO 8601, logs and East Asia in plain fields."""
-    for pattern, plain in () if tidy.isascii() else _EAST_ASIAN:
+    """Return the text with the shorthand of ISO 8601, logs and other scripts in plain fields."""
+    for pattern, plain in () if tidy.isascii() else _OTHER_SCRIPTS:
         tidy = pattern.sub(plain, tidy)
+    if _THAI.search(tidy):
+        tidy = _BUDDHIST_YEAR.sub(lambda found: str(int(found[0]) - 543), tidy)
     tidy = _VIETNAMESE.sub(r"\3-\2-\1", tidy)
     tidy = _WEEK_DAY.sub(_from_week, tidy)
     tidy = _ORDINAL_DAY.sub(_from_ordinal, tidy)
@@ -140,7 +142,7 @@ _FULL_YEAR = re.compile("[0-9]{4}")
 _KOREAN = re.compile("년|오전|오후")
 
 _MARKS = str.maketrans(
-    dict.fromkeys("\u200b\u200e\u200f\u202a\u202c\ufeff")
+    dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u202a\u202c\ufeff")
     | dict.fromkeys("\"'`´‘’“”«»_|@·•;،，、–—", " ")
     | {"−": "-", "‐": "-", "‑": "-", "（": "(", "）": ")", "：": ":", "／": "/", "．": "."}
 )
@@ -149,7 +151,14 @@ _MARKS = str.maketrans(
 _COMMENT = re.compile(r"\([^()]*(?:\)|$)|\[[^\[\]]*\]")
 
 _VIETNAMESE = re.compile("([0-9]{1,2}),? thang ([0-9]{1,2})(?:,| nam)* ([0-9]{4})")
-_EAST_ASIAN = (
+_OTHER_SCRIPTS = (
+    # The months that the Levant names with two words, and halves of the day without an m.
+    (re.compile("تشرين الاول"), "اكتوبر"),
+    (re.compile("تشرين الثاني"), "نوفمبر"),
+    (re.compile("كانون الاول"), "ديسمبر"),
+    (re.compile("كانون الثاني"), "يناير"),
+    (re.compile(r"(?<=:[0-9]{2}) ?(?:صباحا|ص|π\. ?μ\.?)(?!\w)"), " am"),
+    (re.compile(r"(?<=:[0-9]{2}) ?(?:مساء|م|μ\. ?μ\.?)(?!\w)"), " pm"),
     # 12 5월 2008: the day before a month that is a number.
     (re.compile("([0-9]{1,2}),? ([0-9]{1,2}) ?[월月],? ([0-9]{4})(?![0-9])"), r"\3-\2-\1"),
     (re.compile("(?<=[0-9]) ?[年년月월] ?"), "-"),
@@ -159,6 +168,9 @@ _EAST_ASIAN = (
     (re.compile("(?<=[0-9]) ?[分분] ?(?=[0-9]+ ?[秒초])"), ":"),
     (re.compile("(?<=[0-9]) ?[分분秒초]"), " "),
 )
+
+_THAI = re.compile("[\u0e01-\u0e2e]")
+_BUDDHIST_YEAR = re.compile("(?<![0-9])2[45][0-9]{2}(?![0-9])")
 
 _WEEK_DAY = re.compile(r"^([0-9]{4})-?w([0-9]{2})(?:-?([1-7]))?(?![0-9-])")
 _ORDINAL_DAY = re.compile(r"^([0-9]{4})-?([0-9]{3})(?![0-9-])")

@@ -16,6 +16,7 @@ from feedmill.parse.xml.elements import (
     integer,
     many_field,
     read_address,
+    resolve_inner_addresses,
     text_field,
     text_of,
 )
@@ -34,7 +35,7 @@ _PLAIN: Final = frozenset({"", "text", "text/plain"})
 def read_text(element: etree._Element, scope: ElementScope) -> Text | None:
     """A text construct (RFC 4287 §3.1, Atom 0.3 §3.1): its value and what kind it is."""
     scope = scope.enter(element)
-    value = _value(element)
+    value = _value(element, scope)
     if value is None:
         return None
     return Text(value=value, kind=_kind(element), base=scope.base, lang=scope.lang)
@@ -44,7 +45,7 @@ def read_content(element: etree._Element, scope: ElementScope) -> Content | None
     """An atom:content: inline text or markup, or a reference by src (never fetched here)."""
     scope = scope.enter(element)
     src = scope.link(element.get("src"))
-    value = _value(element) or ""
+    value = _value(element, scope) or ""
     if not value and src is None:
         return None
     return Content(value=value, type=_mime(element), src=src, base=scope.base, lang=scope.lang)
@@ -122,7 +123,7 @@ def _mime(element: etree._Element) -> str:
     return "text/plain" if declared in _PLAIN else declared[:100]
 
 
-def _value(element: etree._Element) -> str | None:
+def _value(element: etree._Element, scope: ElementScope) -> str | None:
     if len(element) == 0:
         text = element.text
         if not text:
@@ -131,6 +132,7 @@ def _value(element: etree._Element) -> str | None:
     inside = _wrapper(element)
     if len(inside) == 0 and (element.get("type") or "").strip().lower() in _HTML:
         return text_of(inside)  # TypePad put its escaped HTML into a div
+    resolve_inner_addresses(element, scope)
     written = inner_xhtml if _mime(element) == "application/xhtml+xml" else inner_markup
     return written(inside).strip() or None
 

@@ -4,7 +4,7 @@ BOM, then the HTTP charset, then the XML declaration, each only if it is a label
 and the whole body decodes strictly; then detection on a sample, with 003's confidence; then
 replacement. Refinements, written down in docs/decisions/0002: a label of UTF-16 on bytes that are
 plainly not UTF-16 is ignored; bytes that are valid multi-byte UTF-8 beat a declared single-byte
-Western label; a label of ASCII is asked last when the bytes are not ASCII; a handful of lone high
+label; a label of ASCII is asked last when the bytes are not ASCII; a handful of lone high
 bytes is Western; detection is held to 003's list only in strict mode; and replacement happens in
 the declared encoding when that loses less than UTF-8. A lone byte that is no UTF-8 in a document
 that otherwise is UTF-8 is a letter of windows-1252, and text that was encoded twice is decoded
@@ -24,6 +24,7 @@ from feedmill.model.parsed import Repair
 from feedmill.parse.input.double_encoding import undo_double_encoding
 from feedmill.parse.input.encoding_labels import (
     ASCII_LABELS,
+    ONE_BYTE,
     WIDE,
     codecs_of,
     ebcdic_of_label,
@@ -120,7 +121,7 @@ def _decode(body: bytes, content_type: str | None, limits: ParseLimits) -> Decod
             refused.append(_mismatch(f"{source} says {label!r}, which is no encoding of the web"))
             continue
         found = _strictly(body, encoding)
-        if found is not None and not _is_disguised_utf8(body, encoding):
+        if found is not None and not _is_disguised_utf8(body, encoding, claims):
             utf8, codec = found
             return Decoded(
                 utf8=utf8, encoding=encoding, source=source, codec=codec, repairs=tuple(refused)
@@ -205,9 +206,14 @@ def _usable(label: str, limits: ParseLimits) -> str | None:
     return encoding
 
 
-def _is_disguised_utf8(body: bytes, encoding: str) -> bool:
-    """UTF-8 under a Western label: valid multi-byte sequences do not happen by accident."""
-    return encoding in _WESTERN and not body.isascii() and _strictly(body, "utf-8") is not None
+def _is_disguised_utf8(body: bytes, encoding: str, claims: list[_Claim]) -> bool:
+    """UTF-8 under the label of one byte a letter, or under one of two labels of which the other
+    says so: valid multi-byte sequences do not happen by accident.
+    """
+    doubtful = encoding in ONE_BYTE or any(claim == "utf-8" for _, _, claim in claims)
+    if encoding == "utf-8" or not doubtful or body.isascii():
+        return False
+    return _strictly(body, "utf-8") is not None
 
 
 def _unclaimed(

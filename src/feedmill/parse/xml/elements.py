@@ -13,6 +13,8 @@ from feedmill.model.parsed import Category, RepairCode, Text
 XML_BASE: Final = "{http://www.w3.org/XML/1998/namespace}base"
 XML_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 
+_SETS_BASE: Final = etree.XPath("boolean(.//@xml:base)")
+_ADDRESSES: Final = frozenset({"href", "src", "poster", "data"})
 _HTML_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _PREFIXED: Final = re.compile(r"</?[A-Za-z_][\w.-]*:")
 # Read as HTML, <p/> opens a paragraph that nothing closes; void elements are meant that way.
@@ -20,6 +22,7 @@ _SELF_CLOSED: Final = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
     r"([A-Za-z][\w-]*+)[^<>]*+(?<=/)>"
 )
+_HOST: Final = re.compile(r"www\.[\w-]+(?:\.[\w-]+)+(?:[:/?#]|$)", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"\s*[+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40})(?:[eE][+-]?\d{1,4})?\s*", re.ASCII
 )
@@ -71,6 +74,8 @@ class ElementScope:
         reference = reference.strip() if reference else ""
         if "&" in reference:
             reference = unescape_address(reference)
+        if reference[:4].lower() == "www." and _HOST.match(reference):
+            reference = f"//{reference}"  # a forgotten scheme: no path begins like that
         return resolve(reference, self.base) if reference else None
 
 
@@ -226,6 +231,20 @@ def markup_of(element: etree._Element) -> str | None:
         text = element.text
         return (text.strip() or None) if text else None
     return inner_markup(element).strip() or None
+
+
+def resolve_inner_addresses(element: etree._Element, scope: ElementScope) -> None:
+    """Make the addresses in markup absolute where an element of it sets an xml:base of its own."""
+    if not scope.inherits or not _SETS_BASE(element):
+        return
+    waiting = [(child, scope) for child in element.iterchildren("*")]
+    while waiting:
+        one, around = waiting.pop()
+        inside = around.enter(one)
+        if inside.base != scope.base:
+            for name in _ADDRESSES.intersection(one.keys()):
+                one.set(name, resolve(one.get(name) or "", inside.base))
+        waiting += [(child, inside) for child in one.iterchildren("*")]
 
 
 def inner_markup(element: etree._Element) -> str:

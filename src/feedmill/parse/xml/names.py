@@ -69,7 +69,14 @@ _URIS: Final = {
         "http://creativecommons.org/ns#",
     ),
 }
-_KEY_OF_URI: Final = {uri.rstrip("/"): key for key, uris in _URIS.items() for uri in uris}
+
+
+def _comparable(uri: str) -> str:
+    """A namespace as it is compared: the scheme, case and last character are often miswritten."""
+    return uri.strip().lower().replace("https://", "http://", 1).rstrip("/#")
+
+
+_KEY_OF_URI: Final = {_comparable(uri): key for key, uris in _URIS.items() for uri in uris}
 _GUESSABLE: Final = frozenset(
     [
         "dc",
@@ -111,7 +118,12 @@ def is_settled(tag: str) -> bool:
 
 def is_rss_namespace(uri: str | None) -> bool:
     """True for the namespaces of RSS 0.90, 1.0, 1.1 and those that RSS 2.0 was given."""
-    return uri is not None and _KEY_OF_URI.get(uri.lower().rstrip("/")) == "rss"
+    return uri is not None and _KEY_OF_URI.get(_comparable(uri)) == "rss"
+
+
+def is_atom_namespace(uri: str) -> bool:
+    """True for the namespaces of Atom 1.0, 0.3 and its drafts."""
+    return _KEY_OF_URI.get(_comparable(uri)) == "atom"
 
 
 def is_guess(element: etree._Element) -> bool:
@@ -155,9 +167,9 @@ def _name(tag: str, prefix: str | None) -> str:
 
 
 def _split(tag: str) -> tuple[str, str | None, str]:
-    """Namespace (lower case, no final slash), undeclared prefix, lower-case local name."""
+    """Namespace (as it is compared), undeclared prefix, lower-case local name."""
     if tag[0] == "{":
         uri, _, local = tag[1:].partition("}")
-        return uri.lower().rstrip("/"), None, local.lower()
+        return _comparable(uri), None, local.lower()
     prefix, colon, local = tag.partition(":")
     return ("", prefix, local.lower()) if colon else ("", None, tag.lower())

@@ -1,7 +1,8 @@
-"""The prolog before the root element, and removal of its DOCTYPE.
+"""The prolog before the root element, and removal of its DOCTYPE; the namespace of the root.
 
 A DOCTYPE can name files to open and entities to expand. It is overwritten with blanks of the
-same length before any XML parser sees it, so every offset still holds (D16).
+same length before any XML parser sees it, so every offset still holds (D16). So is a default
+namespace that is not the format's own: its publisher meant another prefix, or mistyped it.
 """
 # Tested in tests/unit/parse/xml/test_tree.py
 
@@ -9,6 +10,7 @@ import re
 from typing import Final
 
 from feedmill.model.base import Value
+from feedmill.parse.xml.names import is_atom_namespace, is_rss_namespace
 
 _OUTSIDE: Final = re.compile(rb"""(<!--|<\?|["'\[\]>])""")
 # In the internal subset, what a declaration says does not matter, nor where it ends.
@@ -19,6 +21,12 @@ _INSIDE: Final = re.compile(
 _MAX_TOKENS: Final = 50_000
 _MAX_DOCTYPES: Final = 4  # XML allows one
 _BLANKS: Final = bytes(byte if byte == ord("\n") else ord(" ") for byte in range(256))
+_ROOT: Final = re.compile(
+    rb"""<(rss|feed)(?=\s)(?:[^<>"'x]++|"[^"]*+"|'[^']*+'|(?<!\s)x|x(?!mlns\s*+=))*+"""
+    rb"""(xmlns\s*+=\s*+(?:"([^"<]*+)"|'([^'<]*+)'))""",
+    re.IGNORECASE,
+)
+_ENTRY: Final = re.compile(rb"<entry[\s>]", re.IGNORECASE)
 _ENDS: Final = {b"<!--": b"-->", b"<?": b"?>", b'"': b'"', b"'": b"'"}
 
 
@@ -55,6 +63,23 @@ def without_doctype(utf8: bytes, prolog: Prolog) -> bytes:
     for start, end in prolog.doctypes:
         utf8 = utf8[:start] + utf8[start:end].translate(_BLANKS) + utf8[end:]
     return utf8
+
+
+def without_wrong_namespace(utf8: bytes, root: int) -> bytes:
+    """The same bytes without the default namespace of an <rss> or <feed> that is none of theirs.
+
+    Another program's <feed> has no entries; RSS is known by the name of its root alone.
+    """
+    found = _ROOT.match(utf8, root)
+    if found is None:
+        return utf8
+    uri = (found[3] or found[4] or b"").decode("utf-8", "replace")
+    is_atom = found[1].lower() == b"feed"
+    if not uri.strip() or is_rss_namespace(uri) or (is_atom and is_atom_namespace(uri)):
+        return utf8
+    if is_atom and _ENTRY.search(utf8, found.end()) is None:
+        return utf8
+    return utf8[: found.start(2)] + found[2].translate(_BLANKS) + utf8[found.end(2) :]
 
 
 def _end_of(utf8: bytes, mark: bytes, position: int) -> int:

@@ -24,7 +24,7 @@ from feedmill.parse.input.offsets import Spans, raw_spans
 if TYPE_CHECKING:
     from hashlib import _Hash as HASH
 
-READER_VERSION: Final = b"feedmill-parse-4"  # a new version reads every entry again (D31)
+READER_VERSION: Final = b"feedmill-parse-5"  # a new version reads every entry again (D31)
 
 _CDATA: Final = b"<![CDATA["
 _COMMENT: Final = b"<!--"

@@ -16,7 +16,7 @@ from feedmill.parse.input.encoding import Decoded, decode
 from feedmill.parse.input.offsets import Spans
 from feedmill.parse.input.sniff import find_feed_start
 from feedmill.parse.xml import slices
-from feedmill.parse.xml.prolog import without_doctype
+from feedmill.parse.xml.prolog import without_doctype, without_wrong_namespace
 
 _NONE: Final[tuple[Slice, ...]] = ()
 _DECLARED_IN: Final = 100  # bytes in which a declaration names the encoding
@@ -101,7 +101,11 @@ def prepare_source(
         repairs.append(Repair(code="leading-junk", detail="white space before the declaration"))
     if prolog.doctypes:
         repairs.append(Repair(code="doctype-ignored"))
-    utf8 = without_doctype(decoded.utf8, prolog)
+    written = without_doctype(decoded.utf8, prolog)
+    utf8 = without_wrong_namespace(written, prolog.root)
+    if utf8 is not written:
+        detail = "the namespace of the root is not that of its format"
+        repairs.append(Repair(code="namespace-guessed", detail=detail))
     if scan is None:
         # In another encoding the lengths of the raw body mean nothing here.
         hints = known if decoded.encoding == "utf-8" else frozenset[str]()

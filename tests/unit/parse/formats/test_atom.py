@@ -14,6 +14,7 @@ from feedmill.model.parsed import (
     Person,
     Source,
     Text,
+    Unreadable,
 )
 from feedmill.parse.document import parse_document
 
@@ -476,3 +477,48 @@ def _plain(markup: str) -> str:
         .replace(' xmlns="http://www.w3.org/2005/Atom"', "")
         .replace(' xmlns="http://purl.org/atom/ns#"', "")
     )
+
+
+@pytest.mark.parametrize(
+    "namespace",
+    [
+        pytest.param("https://www.w3.org/2005/Atom", id="https for http"),
+        pytest.param("http://w3.org/2005/Atom", id="another host"),
+        pytest.param("http://www.w3.org/1999/xhtml", id="that of XHTML"),
+        pytest.param("urn:ours", id="an invented one"),
+    ],
+)
+def test_a_feed_with_entries_is_atom_whatever_its_default_namespace(namespace: str) -> None:
+    parsed = read(
+        f"<feed xmlns='{namespace}'><title>News</title><entry><id>1</id>"
+        "<content type='html'>&lt;p&gt;x&lt;/p&gt;</content></entry></feed>"
+    )
+
+    assert parsed.format == "atom10"
+    assert [(entry.id, entry.contents[0].type) for entry in parsed.entries] == [("1", "text/html")]
+
+
+def test_a_feed_of_another_program_is_not_atom() -> None:
+    body = b'<feed xmlns="urn:shop"><product><name>Lamp</name></product></feed>'
+
+    parsed = parse_document(RawDocument(body=body, url=URL))
+
+    assert isinstance(parsed, Unreadable)
+    assert parsed.reason == "not-a-feed"
+
+
+def test_addresses_in_xhtml_follow_the_bases_inside_it() -> None:
+    parsed = read(
+        '<feed xmlns="http://www.w3.org/2005/Atom" xml:base="https://h.example/f/">'
+        '<entry xml:base="e/"><content type="xhtml" xml:base="c/">'
+        f'<div {XHTML} xml:base="d/"><p xml:base="p/"><a href="1">x</a></p><img src="2"/></div>'
+        f'</content><summary type="xhtml"><div {XHTML}><a href="3">y</a><i xml:base="q/">'
+        '<a href="4">z</a></i></div></summary></entry></feed>'
+    )
+
+    written = parsed.entries[0].contents[0].value
+    assert 'href="https://h.example/f/e/c/d/p/1"' in written
+    assert 'src="https://h.example/f/e/c/d/2"' in written
+    assert parsed.entries[0].summary is not None
+    assert 'href="3"' in parsed.entries[0].summary.value
+    assert 'href="https://h.example/f/e/q/4"' in parsed.entries[0].summary.value

@@ -404,3 +404,55 @@ def test_items_in_a_list_inside_the_channel_are_found() -> None:
     feed = channel("<items><item><guid>1</guid></item></items><item><guid>2</guid></item>")
 
     assert [entry.id for entry in feed.entries] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    "namespace",
+    [
+        pytest.param("http://www.w3.org/2005/Atom", id="Atom's, meant for a prefix"),
+        pytest.param("http://purl.org/rss/1.0/modules/content/", id="a module's"),
+        pytest.param("http://www.w3.org/1999/xhtml", id="that of XHTML"),
+        pytest.param("https://example.com/our-rss", id="an invented one"),
+    ],
+)
+def test_rss_is_read_whatever_its_default_namespace(namespace: str) -> None:
+    feed = read(
+        f'<rss xmlns:x="urn:x" xmlns="{namespace}" version="2.0"><channel><title>News</title>'
+        "<item><title>One</title><pubDate>14 Oct 2025</pubDate></item></channel></rss>"
+    )
+
+    assert feed.title is not None
+    assert feed.title.value == "News"
+    assert [entry.published for entry in feed.entries] == ["14 Oct 2025"]
+    assert [repair.code for repair in feed.repairs] == ["namespace-guessed"]
+
+
+def test_an_empty_default_namespace_is_nothing_to_mend() -> None:
+    feed = read("<rss xmlns=''><channel><item><title>One</title></item></channel></rss>")
+
+    assert (len(feed.entries), feed.repairs) == (1, ())
+
+
+def test_broken_rss_in_a_wrong_namespace_is_salvaged() -> None:
+    feed = read(
+        '<rss xmlns="urn:x"><channel><item><title>One</title></item>'
+        "<item><title>Two</titel></item></channel></rss>"
+    )
+
+    assert [entry.title.value for entry in feed.entries if entry.title] == ["One", "Two"]
+
+
+@pytest.mark.parametrize(
+    ("written", "link"),
+    [
+        ("www.example.org/1", "https://www.example.org/1"),
+        ("WWW.Example.org", "https://www.example.org/"),
+        ("www.example.org:8080/1?x", "https://www.example.org:8080/1?x"),
+        ("www.html", "https://example.com/www.html"),
+        ("www.a/b", "https://example.com/www.a/b"),
+    ],
+)
+def test_an_address_that_begins_with_www_lacks_its_scheme(written: str, link: str) -> None:
+    entry = item(f"<link>{written}</link>")
+
+    assert entry.link == link

@@ -133,6 +133,30 @@ def test_the_declaration_is_believed_where_the_header_cannot_be_right() -> None:
     assert codes(feed) == ["encoding-mismatch"]
 
 
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        pytest.param("windows-1251", "Привет", id="Cyrillic"),
+        pytest.param("koi8-r", "Привет", id="KOI8-R"),
+        pytest.param("iso-8859-9", "Şişli", id="Turkish"),
+        pytest.param("windows-1253", "Καλημέρα", id="Greek"),
+        pytest.param("macintosh", "Ærø", id="an old Macintosh"),
+    ],
+)
+def test_bytes_that_are_utf8_beat_a_label_of_one_byte_a_letter(header: str, text: str) -> None:
+    feed = read(rss(text).encode(), f"text/xml; charset={header}")
+
+    assert (title_of(feed), feed.encoding) == (text, "utf-8")
+    assert codes(feed) == ["encoding-mismatch"]
+
+
+def test_a_declaration_of_utf8_that_fits_beats_any_header() -> None:
+    feed = read(rss("中文", "utf-8").encode(), "text/xml; charset=gbk")
+
+    assert (title_of(feed), feed.encoding) == ("中文", "utf-8")
+    assert codes(feed) == ["encoding-mismatch"]
+
+
 def test_a_header_of_plain_ascii_does_not_beat_what_the_document_says_of_itself() -> None:
     feed = read(rss("Привет", "windows-1251").encode("cp1251"), "text/xml; charset=us-ascii")
 

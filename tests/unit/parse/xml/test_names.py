@@ -25,6 +25,19 @@ def element(xml: str) -> etree._Element:
             "dc:creator",
             id="any prefix",
         ),
+        pytest.param(
+            '<r xmlns:x="https://purl.org/dc/elements/1.1/"><x:creator/></r>',
+            "dc:creator",
+            id="https for http",
+        ),
+        pytest.param(
+            "<r xmlns:x='http://podcastindex.org/namespace/1.0'><x:guid/></r>",
+            "podcast:guid",
+            id="http for https",
+        ),
+        pytest.param(
+            "<r xmlns:x='http://purl.org/atom/ns'><x:entry/></r>", "atom:entry", id="no final #"
+        ),
         pytest.param("<r><dc:creator/></r>", "dc:creator", id="an undeclared prefix"),
         pytest.param("<r xmlns:dc='urn:x'><dc:creator/></r>", "dc:creator", id="a wrong URI"),
         pytest.param("<r xmlns:x='urn:x'><x:y/></r>", "?{urn:x}y", id="unknown"),
