@@ -15,7 +15,7 @@ from feedmill.identify.guards import Guards, MatchStep
 from feedmill.identify.rekey import (
     is_mass_rekey,
     is_renamed,
-    pair_by_link_and_title,
+    pair_by_likeness,
     pair_unique,
     whole_link,
 )
@@ -176,18 +176,30 @@ class _Matcher:
         self.settle(step.by, lambda item: next((row for _, row in self.hits(item, step)), None))
 
     def match_rekeyed(self) -> None:
-        """All the new guids of a mass re-key at once (D9), or none of them."""
-        loose = {at: self.seen[at] for at in self.open() if self.seen[at].guid is not None}
-        free = [row for row in self.free_rows() if self.guards.guid_of(row) is not None]
-        pairs = pair_by_link_and_title(loose, free)
+        """All the new ids of a mass re-key at once (D9), or none of them.
+
+        The id of an item without a guid is its link.
+        """
+        known: set[str | None] = {None, *(row.canonical_link for row in self.ours)}
+        standing: set[str | None] = {None, *(item.link for item in self.seen)}
+        loose = {
+            at: item
+            for at in self.open()
+            if (item := self.seen[at]).guid is not None or item.link not in known
+        }
+        free = [
+            row
+            for row in self.free_rows()
+            if self.guards.guid_of(row) is not None or row.canonical_link not in standing
+        ]
+        pairs = pair_by_likeness(loose, free)
         flipped = [
             at
             for at, found in self.matches.items()
             if found.by == "alias" and is_renamed(self.seen[at], found.row)
         ]
-        guids = sum(i not in self.repeats and s.guid is not None for i, s in enumerate(self.seen))
-        guids += sum(one is not None for one in self.guards.touched_guids)
-        if is_mass_rekey(len(pairs) + len(flipped), guids, self.config):
+        ids = len(self.seen) - len(self.repeats) + len(self.touched)
+        if is_mass_rekey(len(pairs) + len(flipped), ids, self.config):
             self.renamed = tuple(sorted([*pairs, *flipped]))
             for position, row in pairs.items():
                 self.claim(position, row, "rekey")

@@ -1,32 +1,37 @@
 """Detects a re-key: a publisher that gave most entries new guids at once (D9).
 
-A new engine, a new domain, a plug-in that changed its mind: every guid is new, while links and
-titles are as before. Read item by item this floods every reader with old news.
+A new engine, a new domain, a plug-in that changed its mind: every guid is new, while titles and
+links, or titles and dates, are as before. Read item by item this floods every reader with old news.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 
 from feedmill.config import IdentifyConfig
+from feedmill.identify.hashes import as_utc
 from feedmill.identify.keys import address_tail
 from feedmill.model.identity import FeedIdentity, Identified, KnownEntry, Rekeyed, Remap
 
-# The title, and the link or what follows its host.
-_Likeness = tuple[str, str]
+# The title, and the link, what follows its host, or the date.
+_Likeness = tuple[str, str | datetime]
+_Alike = Callable[[Identified | KnownEntry], _Likeness | None]
 
 
-def pair_by_link_and_title(
+def pair_by_likeness(
     seen: Mapping[int, Identified], rows: Sequence[KnownEntry]
 ) -> dict[int, KnownEntry]:
-    """Pairs of item and row with one title and one link; a likeness that is not unique makes no pair.
+    """Pairs of item and row with one title and one link or date; what is not unique makes no pair.
 
-    First with the whole link, then with the link without its host, for sites that moved.
+    First with the whole link, then with the link without its host, for sites that moved, then with
+    the instant of publication, for sites whose links are all new.
     """
-    pairs = pair_unique(seen, rows, whole_link)
-    taken = {row.entry_id for row in pairs.values()}
-    loose = {position: item for position, item in seen.items() if position not in pairs}
-    free = [row for row in rows if row.entry_id not in taken]
-    return pairs | pair_unique(loose, free, address_tail)
+    pairs: dict[int, KnownEntry] = {}
+    for alike in (_with_link(whole_link), _with_link(_tail), _with_date):
+        taken = {row.entry_id for row in pairs.values()}
+        loose = {position: item for position, item in seen.items() if position not in pairs}
+        pairs |= _pair(loose, [row for row in rows if row.entry_id not in taken], alike)
+    return pairs
 
 
 def pair_unique(
@@ -35,21 +40,7 @@ def pair_unique(
     address: Callable[[str], str | None],
 ) -> dict[int, KnownEntry]:
     """Pairs of item and row whose title and address agree, where that is said of one of each only."""
-    items: defaultdict[_Likeness, list[int]] = defaultdict(list)
-    for position, item in seen.items():
-        likeness = _likeness(item.title_hash, item.link, address)
-        if likeness is not None:
-            items[likeness].append(position)
-    owners: defaultdict[_Likeness, list[KnownEntry]] = defaultdict(list)
-    for row in rows:
-        likeness = _likeness(row.title_hash, row.canonical_link, address)
-        if likeness is not None:
-            owners[likeness].append(row)
-    return {
-        positions[0]: owners[likeness][0]
-        for likeness, positions in items.items()
-        if len(positions) == 1 and len(owners.get(likeness, ())) == 1
-    }
+    return _pair(seen, rows, _with_link(address))
 
 
 def whole_link(link: str) -> str:
@@ -78,14 +69,48 @@ def is_renamed(item: Identified, row: KnownEntry) -> bool:
         return False
     if item.link == row.canonical_link:
         return True
-    tail = address_tail(item.link or "")
-    return tail is not None and tail == address_tail(row.canonical_link or "")
+    tail = _tail(item.link or "")
+    return tail is not None and tail == _tail(row.canonical_link or "")
 
 
-def _likeness(
-    title: str | None, link: str | None, address: Callable[[str], str | None]
-) -> _Likeness | None:
-    if title is None or link is None:
+def _pair(
+    seen: Mapping[int, Identified], rows: Sequence[KnownEntry], alike: _Alike
+) -> dict[int, KnownEntry]:
+    items: defaultdict[_Likeness, list[int]] = defaultdict(list)
+    for position, item in seen.items():
+        likeness = alike(item)
+        if likeness is not None:
+            items[likeness].append(position)
+    owners: defaultdict[_Likeness, list[KnownEntry]] = defaultdict(list)
+    for row in rows:
+        likeness = alike(row)
+        if likeness is not None:
+            owners[likeness].append(row)
+    return {
+        positions[0]: owners[likeness][0]
+        for likeness, positions in items.items()
+        if len(positions) == 1 and len(owners.get(likeness, ())) == 1
+    }
+
+
+def _with_link(address: Callable[[str], str | None]) -> _Alike:
+    def alike(one: Identified | KnownEntry) -> _Likeness | None:
+        link = one.canonical_link if isinstance(one, KnownEntry) else one.link
+        if one.title_hash is None or link is None:
+            return None
+        where = address(link)
+        return None if where is None else (one.title_hash, where)
+
+    return alike
+
+
+def _with_date(one: Identified | KnownEntry) -> _Likeness | None:
+    published = one.published if isinstance(one, KnownEntry) else one.entry.published
+    if one.title_hash is None or published is None:
         return None
-    where = address(link)
-    return None if where is None else (title, where)
+    return one.title_hash, as_utc(published)
+
+
+def _tail(url: str) -> str | None:
+    """What follows the host, without the slash at its end."""
+    return (address_tail(url) or "").rstrip("/") or None

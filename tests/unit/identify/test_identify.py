@@ -53,8 +53,14 @@ class Ledger:
         self.articles: set[str] = set()
 
     def read(
-        self, *entries: Entry, feed: FeedIdentity = FEED, by_slice: bool = False, reader: str = ""
+        self,
+        *entries: Entry,
+        feed: FeedIdentity = FEED,
+        by_slice: bool = False,
+        reader: str = "",
+        with_last: bool = False,
     ) -> Changes:
+        """The changes; the rows of the last document are given `with_last`, as the engine does."""
         feed = self.feeds.get(feed.feed_id, feed)
         fresh: list[Entry] = list(entries)
         touched: tuple[UnchangedEntry, ...] = ()
@@ -62,7 +68,7 @@ class Ledger:
             fresh, touched = self._pass_over(entries, feed)
         seen = identify(fresh, feed, self.config, touched=touched, reader=reader)
         changes = diff(
-            self.find(keys_of(seen)),
+            self.rows.values() if with_last else self.find(keys_of(seen)),
             seen,
             feed,
             self.config,
@@ -164,6 +170,12 @@ def post(number: int, host: str = "https://blog.example", **fields: str) -> Entr
         title=f"Post {number}",
         summary=fields.get("summary", f"About {number}"),
     )
+
+
+def dated(number: int, address: str, week: int = 0) -> Entry:
+    """An entry whose guid is its link."""
+    day = DAY + timedelta(weeks=week, hours=number)
+    return entry(address, address, title=f"Part {number}", published=day)
 
 
 def kinds(changes: Changes) -> list[str]:
@@ -715,6 +727,52 @@ def test_guids_that_all_flip_their_scheme_are_a_rekey() -> None:
     )
 
     assert kinds(changes) == ["Rekeyed"] + ["UnchangedEntry"] * 4
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param("https://e.example/{}", id="https"),
+        pytest.param("http://e.example/{}/", id="a slash at the end"),
+    ],
+)
+def test_links_that_all_change_are_a_rekey_where_there_are_no_guids(after: str) -> None:
+    ledger = Ledger()
+    ledger.read(*(entry(None, f"http://e.example/{n}", title=f"Post {n}") for n in range(4)))
+
+    changes = ledger.read(
+        *(entry(None, after.format(n), title=f"Post {n}") for n in range(4)),
+        with_last=True,
+    )
+
+    assert kinds(changes) == ["Rekeyed"] + ["UnchangedEntry"] * 4
+
+
+@pytest.mark.parametrize("guid", ["https://e.example/2025/post-{}/", "https://e.example/?p={}&s=1"])
+def test_guids_and_links_that_all_change_are_a_rekey_where_titles_and_dates_stay(
+    guid: str,
+) -> None:
+    ledger = Ledger()
+    ledger.read(*(dated(n, f"https://e.example/?p={n}") for n in range(4)))
+
+    changes = ledger.read(
+        *(dated(n, guid.format(n)) for n in range(4)),
+        with_last=True,
+    )
+
+    assert kinds(changes) == ["Rekeyed"] + ["UnchangedEntry"] * 4
+
+
+def test_new_entries_under_the_titles_of_the_last_ones_are_no_rekey() -> None:
+    ledger = Ledger()
+    ledger.read(*(dated(n, f"https://e.example/?p={n}") for n in range(4)))
+
+    changes = ledger.read(
+        *(dated(n, f"https://e.example/?p={n + 9}", week=1) for n in range(4)),
+        with_last=True,
+    )
+
+    assert kinds(changes) == ["Added"] * 4
 
 
 # Slices (D31).

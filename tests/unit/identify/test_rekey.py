@@ -5,7 +5,7 @@ import pytest
 from feedmill.config import IdentifyConfig
 from feedmill.identify.hashes import title_hash
 from feedmill.identify.identify import identify
-from feedmill.identify.rekey import is_mass_rekey, is_renamed, pair_by_link_and_title
+from feedmill.identify.rekey import is_mass_rekey, is_renamed, pair_by_likeness
 from feedmill.model.entry import Entry
 from feedmill.model.identity import FeedIdentity, Identified, KnownEntry
 
@@ -78,7 +78,7 @@ def test_items_are_paired_by_the_whole_link_before_the_path() -> None:
         row("a3", "https://old.example/q", number=3),
     ]
 
-    pairs = pair_by_link_and_title(seen, rows)
+    pairs = pair_by_likeness(seen, rows)
 
     assert {position: known.entry_id for position, known in pairs.items()} == {0: 1, 1: 2, 2: 3}
 
@@ -88,6 +88,6 @@ def test_a_likeness_that_is_not_unique_pairs_nobody() -> None:
     one = [row("a", "https://e.example/p", number=1)]
     two = [*one, row("c", "https://e.example/p", number=2)]
 
-    assert pair_by_link_and_title(twins, one) == {}
-    assert pair_by_link_and_title({0: twins[0]}, two) == {}
-    assert pair_by_link_and_title({0: item("b", None)}, [row("a", None)]) == {}
+    assert pair_by_likeness(twins, one) == {}
+    assert pair_by_likeness({0: twins[0]}, two) == {}
+    assert pair_by_likeness({0: item("b", None)}, [row("a", None)]) == {}

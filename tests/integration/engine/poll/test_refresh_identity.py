@@ -378,6 +378,24 @@ def test_a_mass_rekey_is_one_event_and_no_news(play: Play) -> None:
     play(story)
 
 
+@pytest.mark.parametrize("host", ["http://paper.example", "https://new.example"])
+def test_items_without_guids_survive_links_that_all_change(play: Play, host: str) -> None:
+    async def story(stage: Stage) -> None:
+        def linked(begin: str, *numbers: int) -> bytes:
+            return rss(*(item(n, guid=None, link=f"{begin}/{n}") for n in numbers))
+
+        told = await _told(
+            stage,
+            linked("https://paper.example", 1, 2, 3, 4),
+            linked(host, 1, 2, 3, 4),
+            linked(host, 5, 1, 2, 3, 4),
+        )
+
+        assert told == ["feed.rekeyed", "new_entry"]
+
+    play(story)
+
+
 def test_an_edit_keeps_the_row_and_gains_a_revision(play: Play) -> None:
     async def story(stage: Stage) -> None:
         edited = rss(item(1, text="Better."), item(2))
