@@ -16,7 +16,7 @@ async def resolve_feed(name: str, services: Services) -> Feed:
     """The feed with this id, start or end of an id, address, alias or title."""
     feed = await services.store.feed(name) or await services.store.find_feed((name,))
     if feed is None and name.strip():  # an empty name is how every id begins
-        feed = await _find_by_part(name, services)
+        feed = await _find_by_part(name, services) or await _find_by_spelling(name, services)
     return required(feed, f"there is no feed {name!r}", "`feedmill list` lists them")
 
 
@@ -40,6 +40,19 @@ def iterate_feeds(services: Services, tag: str | None = None) -> AsyncIterator[F
 async def all_feeds(services: Services, tag: str | None = None) -> list[Feed]:
     """Every subscription, or those with a tag."""
     return [feed async for feed in iterate_feeds(services, tag)]
+
+
+async def _find_by_spelling(name: str, services: Services) -> Feed | None:
+    """The feed of an address as people write it: `add` has completed it in the same way."""
+    from feedmill.canonicalise.pasted_url import resolve_url  # noqa: PLC0415  # only for such a name
+
+    url = resolve_url(name)
+    if url is None:
+        return None
+    plain = url.replace(
+        "https:", "http:", 1
+    )  # a list shows feeds without a title without their scheme
+    return await services.store.find_feed((url, plain))
 
 
 async def _find_by_part(name: str, services: Services) -> Feed | None:

@@ -21,6 +21,24 @@ def test_feed_lookup_with_empty_name_matches_nothing(
     assert len(mill.json("list")["items"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://one.example/feed", "one.example/feed"),
+        ("https://one.example/feed", "HTTPS://One.example/feed"),
+        ("https://one.example/feed", "feed://one.example/feed"),
+        ("https://one.example/", "one.example"),
+        ("https://one.example/", "https://one.example"),
+        ("http://one.example:8080/feed", "one.example:8080/feed"),  # as `list` shows it
+        ("http://one.example/feed", " http://one.example/feed "),
+    ],
+)
+def test_feed_is_found_by_its_address_as_people_write_it(mill: Mill, url: str, name: str) -> None:
+    mill.ok("add", "--as-is", url)
+
+    assert mill.json("show", name)["url"] == url
+
+
 @pytest.mark.parametrize("choice", ["0", "3", "-1", "9" * 5000, "\u00b2", "", "http://ann:pw@x/"])
 def test_invalid_choice_is_refused_in_one_sentence(
     mill: Mill, publisher: Publisher, choice: str
