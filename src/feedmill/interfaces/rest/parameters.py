@@ -1,20 +1,21 @@
 """Path and query parameters that several routes share."""
 # Tested in tests/integration/interfaces/rest/
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin
 
-from litestar import Litestar
+from litestar import Litestar, Response
 from litestar.di import NamedDependency
+from litestar.exceptions import ValidationException
 from litestar.params import PathParameter, QueryParameter
 from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
 from feedmill.engine.service.feeds.simulate import candidate_config
 from feedmill.errors import UsageError
-from feedmill.interfaces.rest.problems import RequestError
+from feedmill.interfaces.rest.problems import RequestError, on_problem
 from feedmill.interfaces.server_state import AnyRequest
 from feedmill.model.derived.search import SearchQuery
 from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
@@ -106,25 +107,66 @@ DayQuery = Annotated[str | None, query("A day in UTC. Default: today.")]
 QueryFilter = NamedDependency[EntryFilter]
 
 
+class _Declared(NamedTuple):
+    """A query parameter that a route declares."""
+
+    name: str
+    choices: tuple[str, ...]  # empty: any value of its type
+
+
 def note_parameters(app: Litestar) -> Litestar:
     """The application, after each of its routes was told which query parameters it declares."""
     for route in app.routes:
         for handler, model in getattr(route, "route_handler_map", {}).values():
-            names = {one.field_alias for one in model.expected_query_params}
-            handler.opt[_PARAMETERS] = tuple(sorted(names))
+            fields = dict(handler.parsed_fn_signature.parameters)
+            for provided in handler.resolve_dependencies().values():
+                fields |= provided.parsed_fn_signature.parameters
+            handler.opt[_PARAMETERS] = {
+                one.field_name: _Declared(one.field_alias, _choices(fields[one.field_name]))
+                for one in model.expected_query_params
+            }
     return app
 
 
 def refuse_unknown_parameters(request: AnyRequest) -> None:
     """Problem 400 for a parameter that the route does not declare, with the nearest that it does."""
     if request.scope["query_string"]:
-        known: tuple[str, ...] = request.route_handler.opt[_PARAMETERS]
+        known = sorted(one.name for one in _declared(request).values())
         unknown = [name for name in request.query_params if name not in known]
         if unknown:
             mistakes = tuple(
                 Mistake(where=name[:100], message=_advice(name, known)) for name in unknown
             )
             raise RequestError(code="bad-parameter", errors=mistakes)
+
+
+def on_invalid_parameter(request: AnyRequest, error: ValidationException) -> Response[bytes]:
+    """Problem 400 that names each parameter as the caller does, and the values that it can have."""
+    declared = _declared(request)
+    found = error.extra if isinstance(error.extra, list) else []
+    mistakes = tuple(
+        _mistake(str(one.get("key", "")), str(one.get("message", "")), declared)
+        for one in found
+        if isinstance(one, dict)
+    )
+    return on_problem(request, RequestError(code="bad-parameter", errors=mistakes))
+
+
+def _declared(request: AnyRequest) -> dict[str, _Declared]:
+    declared: dict[str, _Declared] = request.route_handler.opt[_PARAMETERS]
+    return declared
+
+
+def _mistake(field: str, message: str, declared: Mapping[str, _Declared]) -> Mistake:
+    one = declared.get(field, _Declared(field, ()))
+    choices = f"; use one of: {', '.join(one.choices)}" if one.choices else ""
+    return Mistake(where=one.name, message=message[:200] + choices)
+
+
+def _choices(field: Any) -> tuple[str, ...]:  # noqa: ANN401  # a definition of Litestar, of a Literal or a union with one
+    if get_origin(field.annotation) is Literal:
+        return get_args(field.annotation)
+    return tuple(choice for inner in field.inner_types for choice in _choices(inner))
 
 
 def _advice(name: str, known: Sequence[str]) -> str:

@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions import HTTPException
 
 from feedmill import errors
 from feedmill.observe.log import logger
-from feedmill.publish.shapes import Mistake, Problem
+from feedmill.publish.shapes import Problem
 
 MEDIA_TYPE: Final = "application/problem+json"
 _RETRY_SEC: Final = "5"
@@ -134,10 +134,8 @@ def code_of(error: errors.FeedmillError) -> str:
 
 
 def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
-    """The response to a Litestar error: unknown route, bad parameter, body too large."""
+    """The response to a Litestar error: unknown route, body too large. An invalid parameter is answered in `parameters`."""
     headers = _allow((error.headers or {}).get("allow"))
-    if isinstance(error, ValidationException):
-        return _response("bad-parameter", "", {}, errors=_mistakes(error))
     if error.status_code >= 500:
         # Only a client that left in the middle of its body gets here; the answer is not read.
         return _response("bad-request", "the request was incomplete", {})
@@ -168,15 +166,6 @@ def _allow(methods: str | None) -> dict[str, str]:
         return {}
     known = set(methods.split(", ")) - {"OPTIONS"}
     return {"Allow": ", ".join(sorted(known | ({"HEAD"} if "GET" in known else set())))}
-
-
-def _mistakes(error: ValidationException) -> tuple[Mistake, ...]:
-    found = error.extra if isinstance(error.extra, list) else []
-    return tuple(
-        Mistake(where=str(one.get("key", "")), message=str(one.get("message", ""))[:200])
-        for one in found
-        if isinstance(one, dict)
-    )
 
 
 def _response(

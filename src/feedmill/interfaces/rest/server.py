@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from litestar import Litestar
 from litestar.datastructures import State
+from litestar.exceptions import ValidationException
 from litestar.openapi.config import OpenAPIConfig
 from litestar.types import ASGIApp, Receive, Send
 
@@ -22,7 +23,11 @@ from feedmill.interfaces.http_server import BadRequestAnswer, http_server, liste
 from feedmill.interfaces.rest.auth import authorise
 from feedmill.interfaces.rest.middleware import Middleware
 from feedmill.interfaces.rest.openapi import openapi_document, render_openapi_page
-from feedmill.interfaces.rest.parameters import note_parameters, refuse_unknown_parameters
+from feedmill.interfaces.rest.parameters import (
+    note_parameters,
+    on_invalid_parameter,
+    refuse_unknown_parameters,
+)
 from feedmill.interfaces.rest.problems import HANDLERS, MEDIA_TYPE, problem_bytes
 from feedmill.interfaces.rest.routes import (
     entries,
@@ -159,7 +164,7 @@ def _routes(shown: OpenAPIConfig | None, **settings: Any) -> Litestar:  # noqa: 
     app = Litestar(
         route_handlers=[group.router() for group in _GROUPS],
         before_request=_check,
-        exception_handlers=HANDLERS,
+        exception_handlers={**HANDLERS, ValidationException: on_invalid_parameter},
         openapi_config=shown,
         logging_config=None,
         debug=False,

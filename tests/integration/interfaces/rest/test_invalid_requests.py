@@ -40,6 +40,42 @@ def test_a_number_that_no_event_has_is_refused_before_the_stream_begins(
     assert (found.status, found.problem) == (400, "bad-parameter")
 
 
+@pytest.mark.parametrize(
+    ("query", "where", "choices"),
+    [
+        ("/entries?order=size", "order", "published, first_seen, relevance"),
+        ("/jobs?state=odd", "state", "queued, running, done, failed, cancelled"),
+        ("/media?state=odd", "state", "queued, stored, failed, pruned"),
+        ("/stats?granularity=week", "granularity", "hour, day"),
+        ("/stats/top?by=beauty", "by", "new"),
+        ("/simulation?policy=odd", "policy", "budget, seed"),
+    ],
+)
+def test_a_value_that_is_no_choice_is_answered_with_the_parameter_and_its_choices(
+    library: RestMill, query: str, where: str, choices: str
+) -> None:
+    found = library.ask(query)
+
+    (mistake,) = found.json["errors"]
+    assert (found.status, mistake["where"]) == (400, where)
+    assert f"use one of: {choices}" in mistake["message"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "/service-levels?day=9999-12-31",
+        "/stats?until=0001-01-01",
+        "/stats/top?until=0001-01-01",
+        "/stats/top?since=2020-01-01&until=9999-12-31T23:00:00Z",
+    ],
+)
+def test_a_range_that_leaves_the_calendar_is_a_bad_parameter(library: RestMill, query: str) -> None:
+    found = library.ask(query)
+
+    assert (found.status, found.problem) == (400, "bad-parameter")
+
+
 @pytest.mark.parametrize("path", ["/schema", "/schema/openapi.json", "/schema/swagger"])
 def test_the_framework_adds_no_pages_of_its_own(library: RestMill, path: str) -> None:
     found = library.ask(path)
