@@ -77,8 +77,10 @@ def recomputed(connection: sqlite3.Connection, day: datetime, now: datetime) -> 
         "fetch-latency": _latencies(polls),
         "failed-fetches": _failures(polls),
         "scheduler-freshness": _freshness(
-            connection, polls, now if start <= now < start + timedelta(days=1) else None
-        ),
+            connection, polls, start, now if start <= now < start + timedelta(days=1) else None
+        )
+        if start <= now
+        else {"feeds": 0, "missed": 0, "value": None},
     }
 
 
@@ -126,8 +128,8 @@ def _failures(polls: list[Any]) -> dict[str, float]:
 
 
 def _freshness(
-    connection: sqlite3.Connection, polls: list[Any], now: datetime | None
-) -> dict[str, float]:
+    connection: sqlite3.Connection, polls: list[Any], start: datetime, now: datetime | None
+) -> dict[str, float | None]:
     late = {
         feed_no
         for feed_no, *_, delay_sec, interval_sec in polls
@@ -136,15 +138,18 @@ def _freshness(
     feeds = connection.execute(
         "SELECT s.feed_no, s.next_run_at, (SELECT x.decision FROM fetches x WHERE x.feed_no = s.feed_no"
         " AND x.decision IS NOT NULL ORDER BY x.scheduled_at DESC LIMIT 1)"
-        " FROM feed_sched s WHERE s.paused = 0"
+        " FROM feed_sched s JOIN feeds f ON f.feed_no = s.feed_no WHERE s.paused = 0"
+        " AND (f.created_at < ? OR EXISTS (SELECT 1 FROM fetches x WHERE x.feed_no = s.feed_no"
+        " AND x.decision IS NOT NULL AND x.fetched_at >= ? AND x.fetched_at < ?))",
+        (day_end := _micros(start + timedelta(days=1)), _micros(start), day_end),
     ).fetchall()
     for feed_no, next_run_at, decision in feeds if now is not None else ():
         interval_sec = _chosen_interval(decision)
         if now is not None and next_run_at + interval_sec * 1e6 < _micros(now):
             late.add(feed_no)
     missed = len(late & {feed_no for feed_no, _, _ in feeds})
-    value = 1 - missed / len(feeds) if feeds else 1.0
-    return {"feeds": len(feeds), "missed": missed, "value": round(value, 6)}
+    value = round(1 - missed / len(feeds), 6) if feeds else None
+    return {"feeds": len(feeds), "missed": missed, "value": value}
 
 
 def _chosen_interval(decision: str | None) -> float:

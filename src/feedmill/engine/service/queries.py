@@ -15,6 +15,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from feedmill.archive.walk import backfill_job, is_backfilled
+from feedmill.config import ScheduleConfig
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feeds.hosts import hold_in_words
@@ -371,7 +372,7 @@ async def require_feed(feed_id: str, services: Services) -> Feed:
     return required(await services.store.feed(feed_id), f"there is no feed {feed_id[:200]!r}")
 
 
-def check_intervals(own: FeedOverrides) -> None:
+def check_intervals(own: FeedOverrides | ScheduleConfig) -> None:
     """UsageError when the shortest interval is longer than the longest."""
     shortest, longest = own.min_interval_sec, own.max_interval_sec
     if shortest is not None and longest is not None and shortest > longest:

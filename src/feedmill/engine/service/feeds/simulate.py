@@ -17,6 +17,7 @@ from feedmill.config import ScheduleConfig
 from feedmill.engine.run.pages import each_page
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds
+from feedmill.engine.service.queries import check_intervals
 from feedmill.errors import UsageError
 from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
@@ -80,10 +81,12 @@ def candidate_config(
         message = f"[schedule] has no setting {', '.join(unknown)}; it has: {', '.join(known)}"
         raise UsageError(message)
     try:
-        return msgspec.convert({**asdict(base), **given}, ScheduleConfig, strict=False)
+        config = msgspec.convert({**asdict(base), **given}, ScheduleConfig, strict=False)
     except msgspec.ValidationError as problem:
         message = f"invalid setting: {problem}"
         raise UsageError(message) from problem
+    check_intervals(config)
+    return config
 
 
 async def simulate_store(

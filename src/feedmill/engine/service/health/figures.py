@@ -143,15 +143,22 @@ async def top_feeds(
 def whole_range(
     now: datetime, since: datetime | None, until: datetime | None, granularity: Granularity
 ) -> Range:
-    """The whole hours or days that hold the range; RangeError when it is empty or too long."""
+    """The whole hours or days that hold the range; RangeError when it is empty, too long or in no calendar."""
     span = _SPANS[granularity]
-    last = _floor((now if until is None else until) - timedelta(microseconds=1), span) + span
-    first = last - _DEFAULT[granularity] if since is None else _floor(since, span)
+    try:
+        last = _floor((now if until is None else until) - timedelta(microseconds=1), span) + span
+        first = last - _DEFAULT[granularity] if since is None else _floor(since, span)
+    except OverflowError:
+        message = "the range reaches beyond the years 1 to 9999"
+        raise RangeError(message) from None
     if first >= last:
         message = f"since ({first.isoformat()}) is not before until ({last.isoformat()})"
         raise RangeError(message)
     if (last - first) / span > _MAX_POINTS:
-        message = f"the range has more than {_MAX_POINTS:,} {granularity}s: ask for a shorter one, or for days"
+        other = ", or for days" if granularity == "hour" else ""
+        message = (
+            f"the range has more than {_MAX_POINTS:,} {granularity}s: ask for a shorter one{other}"
+        )
         raise RangeError(message)
     return Range(first, last, granularity)
 

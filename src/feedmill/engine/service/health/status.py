@@ -9,14 +9,14 @@ scheduler-freshness  95 % of the feeds were polled within twice their interval
 """
 # Tested in tests/integration/engine/service/health/test_status.py
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from feedmill.engine.maintain.raw_owner import check_raw_owner, describe_owner
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feeds.hosts import host_in_words, list_hosts
 from feedmill.engine.service.health.figures import failure_shape, figures_shape, latency_shapes
-from feedmill.errors import BlobError
+from feedmill.errors import BlobError, RangeError
 from feedmill.fetch.figures import sum_totals
 from feedmill.model.running.figures import BudgetCounts, FeedCounts, Freshness
 from feedmill.publish.figure_shapes import (
@@ -133,13 +133,18 @@ async def service_levels(services: Services, *, day: datetime | None = None) -> 
     """The levels of one day in UTC: today, as far as it has come, unless another is given."""
     store, now = services.store, services.clock.now()
     start = _midnight(now if day is None else day)
+    if start == _midnight(datetime.max.replace(tzinfo=UTC)):
+        message = "the day ends after the year 9999"
+        raise RangeError(message)
     found = await store.poll_totals(since=start, until=start + _DAY)
     latency = latency_shapes(sum_totals(one.totals for one in found))
-    fresh = await store.freshness(
-        start,
-        now=now if start == _midnight(now) else None,
-        initial_interval_sec=services.config.schedule.initial_interval_sec,
-    )
+    fresh = Freshness()  # of a day that has not begun
+    if start <= now:
+        fresh = await store.freshness(
+            start,
+            now=now if start == _midnight(now) else None,
+            initial_interval_sec=services.config.schedule.initial_interval_sec,
+        )
     return ServiceLevels(
         day=start,
         levels=(

@@ -81,6 +81,7 @@ def test_settings_of_the_candidate_are_checked() -> None:
     changed = candidate_config(BUDGET, "seed", ["price_sec=900", "min_interval_sec = 60"])
 
     assert (changed.policy, changed.price_sec, changed.min_interval_sec) == ("seed", 900.0, 60)
-    for wrong in (["price_sec"], ["no_such=1"], ["min_interval_sec=often"]):
+    contradicting = ["min_interval_sec=900", "max_interval_sec=60"]
+    for wrong in (["price_sec"], ["no_such=1"], ["min_interval_sec=often"], contradicting):
         with pytest.raises(UsageError):
             candidate_config(BUDGET, None, wrong)

@@ -124,8 +124,10 @@ def test_ranges_are_whole_hours_or_days(
     [
         pytest.param(NOON, NOON - _DAY, id="until before since"),
         pytest.param(datetime(1990, 1, 1, tzinfo=UTC), NOON, id="too many hours"),
+        pytest.param(None, datetime.min.replace(tzinfo=UTC), id="before the first hour"),
+        pytest.param(NOON, datetime.max.replace(tzinfo=UTC), id="after the last hour"),
     ],
 )
-def test_an_empty_or_endless_range_is_refused(since: datetime, until: datetime) -> None:
+def test_an_empty_or_endless_range_is_refused(since: datetime | None, until: datetime) -> None:
     with pytest.raises(RangeError):
         whole_range(NOON, since, until, "hour")

@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tools.service_levels import recomputed
 
 from feedmill.app.services import DATABASE_NAME
 from feedmill.engine.service.health.status import service_levels
+from feedmill.errors import RangeError
 from feedmill.publish.figure_shapes import LevelShape, ServiceLevels
 from feedmill_demo.server.script import document
 
@@ -89,6 +90,30 @@ def test_the_levels_of_a_day_that_is_over_stay_as_they_were(play: Play) -> None:
 
         assert all(level.met for level in found.levels)
         assert by_name(found, "fetch-latency")[0].measured == 1
+
+    play(story)
+
+
+def test_a_day_before_a_feed_was_added_or_in_the_future_says_nothing_of_it(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.poll(await stage.add("/feed", paper(1)))
+        now = stage.clock.now()
+
+        for day in (
+            now - timedelta(days=1),
+            now + timedelta(days=1),
+            datetime.min.replace(tzinfo=UTC),
+        ):
+            (level,) = by_name(await service_levels(stage.services, day=day), "scheduler-freshness")
+            assert (level.value, level.measured, level.met) == (None, 0, True)
+
+    play(story)
+
+
+def test_the_last_day_of_the_calendar_is_refused(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        with pytest.raises(RangeError):
+            await service_levels(stage.services, day=datetime.max.replace(tzinfo=UTC))
 
     play(story)
 

@@ -340,7 +340,7 @@ def budget_counts(day: datetime, *, target: float) -> Query[BudgetCounts]:
 def freshness(
     day: datetime, *, now: datetime | None, initial_interval_sec: float
 ) -> Query[Freshness]:
-    """Feeds of which a poll of the day was late, or is overdue at `now`.
+    """Of the feeds that were subscribed to or polled on the day, those with a late poll, or overdue at `now`.
 
     A feed that was never polled waits for the initial interval.
     """
@@ -348,10 +348,13 @@ def freshness(
         "SELECT count(*), count(CASE WHEN (s.today = $1 AND s.today_late > 0)"
         " OR s.next_run_at + coalesce(s.today_interval_sec, $3) * 1000000 < $2"
         " OR s.feed_no IN (SELECT d.feed_no FROM feed_days d WHERE d.day = $1 AND d.late > 0)"
-        " THEN 1 END) FROM feed_sched s WHERE s.paused = 0",
+        " THEN 1 END) FROM feed_sched s JOIN feeds f ON f.feed_no = s.feed_no WHERE s.paused = 0"
+        " AND (f.created_at < $4 OR s.today = $1"
+        " OR s.feed_no IN (SELECT d.feed_no FROM feed_days d WHERE d.day = $1))",
         day_of(day),
         0 if now is None else micros(now),
         float(initial_interval_sec),
+        micros(day + _DAY),
     )
     return Freshness(**dict(zip(Freshness.__struct_fields__, found or (), strict=True)))
 
