@@ -276,6 +276,9 @@ async def list_clusters(
     services: Services, *, min_feeds: int = 2, cursor: str | None = None, limit: int | None = None
 ) -> shapes.ClusterPage:
     """Stories that at least `min_feeds` feeds tell, the one that grew last first."""
+    if min_feeds < 2:
+        message = f"a story is told by at least 2 feeds, not {min_feeds}"
+        raise UsageError(message)
     page = await services.store.clusters(
         min_feeds=min_feeds, after=read_cursor("clusters", cursor), limit=clamp_limit(limit)
     )

@@ -17,6 +17,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from feedmill.errors import UsageError
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
 from feedmill.model.event import Event
+from feedmill.publish.mistakes import mistake_in_words
 from feedmill.publish.shapes import AddedFeed, CanonicalShape, EventPage
 
 T = TypeVar("T")
@@ -86,7 +87,7 @@ def convert_checked(value: object, kind: type[T]) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as problem:
-        raise UsageError(str(problem)) from None
+        raise UsageError(mistake_in_words(problem, kind)) from None
 
 
 def optional_field(request: Any, name: str) -> Any:  # noqa: ANN401  # whatever the field holds

@@ -148,6 +148,8 @@ async def _simulate(request: pb.SimulateRequest, room: CallContext) -> Simulatio
 
 
 async def _list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb.EntryPage:
+    _refuse_both(request, "include_duplicates", "one_per_cluster")
+    _refuse_both(request, "by_publication", "by_arrival")
     once: Duplicates = "cluster" if request.one_per_cluster else "hide"
     asked = optional_field(request, "query")
     full_texts = request.search_full_texts
@@ -166,6 +168,12 @@ async def _list_entries(request: pb.ListEntriesRequest, room: CallContext) -> pb
         where = structs.replace(where, feed_id=feed.id)
     ask = partial(queries.entries, where, room.services, cursor=cursor)
     return await _fitting(request, room, ask, partial(message_of, pb.EntryPage))
+
+
+def _refuse_both(request: pb.ListEntriesRequest, one: str, other: str) -> None:
+    if getattr(request, one) and getattr(request, other):
+        message = f"{one} and {other} exclude each other"
+        raise UsageError(message)
 
 
 def _order(request: pb.ListEntriesRequest) -> EntryOrder:

@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from litestar import Litestar, Response
 from litestar.di import NamedDependency
@@ -21,6 +21,7 @@ from feedmill.model.derived.search import SearchQuery
 from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
 from feedmill.model.running.figures import Granularity, TopBy
 from feedmill.normalise.dates.parse import parse_date
+from feedmill.publish.mistakes import choices_of
 from feedmill.publish.shapes import MAX_SEQ, Mistake
 from feedmill.search.query import MAX_QUERY_CHARS, parse_query
 
@@ -122,7 +123,9 @@ def note_parameters(app: Litestar) -> Litestar:
             for provided in handler.resolve_dependencies().values():
                 fields |= provided.parsed_fn_signature.parameters
             handler.opt[_PARAMETERS] = {
-                one.field_name: _Declared(one.field_alias, _choices(fields[one.field_name]))
+                one.field_name: _Declared(
+                    one.field_alias, choices_of(fields[one.field_name].annotation)
+                )
                 for one in model.expected_query_params
             }
     return app
@@ -161,12 +164,6 @@ def _mistake(field: str, message: str, declared: Mapping[str, _Declared]) -> Mis
     one = declared.get(field, _Declared(field, ()))
     choices = f"; use one of: {', '.join(one.choices)}" if one.choices else ""
     return Mistake(where=one.name, message=message[:200] + choices)
-
-
-def _choices(field: Any) -> tuple[str, ...]:  # noqa: ANN401  # a definition of Litestar, of a Literal or a union with one
-    if get_origin(field.annotation) is Literal:
-        return get_args(field.annotation)
-    return tuple(choice for inner in field.inner_types for choice in _choices(inner))
 
 
 def _advice(name: str, known: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from feedmill.interfaces.rest.auth import SCOPE, is_still_authorised
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.server_state import AnyRequest, app_state_of
 from feedmill.model.page import LinePage
+from feedmill.publish.mistakes import mistake_in_words
 from feedmill.publish.ndjson import json_lines, page_lines
 
 JSON: Final = "application/json"
@@ -109,8 +110,9 @@ def is_not_modified(request: AnyRequest, tag: str, modified: datetime | None) ->
 
 def wants_ndjson(request: AnyRequest) -> bool:
     """True when the Accept header prefers NDJSON."""
-    wanted = request.headers.get("accept", "")
-    return any(one.partition(";")[0].strip().lower() == NDJSON for one in wanted.split(","))
+    if NDJSON not in request.headers.get("accept", "").lower():
+        return False
+    return request.accept.best_match([JSON, NDJSON]) == NDJSON
 
 
 async def list_response(
@@ -171,7 +173,7 @@ async def read_json(request: AnyRequest, shape: type[Any]) -> Any:  # noqa: ANN4
     try:
         return msgspec.json.decode(body, type=shape)
     except msgspec.ValidationError as problem:
-        raise RequestError(code="invalid-body", detail=str(problem)) from None
+        raise RequestError(code="invalid-body", detail=mistake_in_words(problem, shape)) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise RequestError(code="bad-request", detail=f"the body is not JSON: {problem}") from None
 

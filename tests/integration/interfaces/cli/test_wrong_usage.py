@@ -87,6 +87,8 @@ WRONG: tuple[tuple[int | str, ...], ...] = (
     (1, "there is no feed", "media", "prune", "--feed", ""),
     (1, "there is no feed", "webhook", "add", "https://example.com/hook", "--feed", ""),
     (2, "'size' is not one of", "entries", "--order", "size"),
+    (2, "exclude each other", "entries", "--duplicates", "--clusters"),
+    (2, "exclude each other", "search", "word", "--duplicates", "--clusters"),
     (2, "no cursor of this list", "entries", "--after", "xyz"),
     (2, "Missing argument", "entry"),
     (1, "there is no entry", "entry", "unknown"),

@@ -71,3 +71,21 @@ def test_bytes_come_whole_with_a_length_and_in_chunks(tmp_path: Path) -> None:
 
     assert len(whole.body) == int(whole.headers["content-length"])
     assert [json.loads(line) for line in lines.body.splitlines()] == page["items"]
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        pytest.param("application/x-ndjson", "application/x-ndjson", id="lines"),
+        pytest.param("Application/X-NDJSON; charset=utf-8", "application/x-ndjson", id="lines, spelt otherwise"),
+        pytest.param("application/json;q=0.5, application/x-ndjson", "application/x-ndjson", id="rather lines"),
+        pytest.param("application/x-ndjson, */*;q=0.1", "application/x-ndjson", id="lines, else anything"),
+        pytest.param("application/json, application/x-ndjson;q=0.5", "application/json", id="rather a page"),
+        pytest.param("application/x-ndjson;q=0, application/json", "application/json", id="no lines"),
+        pytest.param("text/html, */*;q=0.8", "application/json", id="a browser"),
+    ],
+)  # fmt: skip
+def test_a_list_comes_in_the_form_that_the_client_prefers(
+    library: RestMill, accept: str, kind: str
+) -> None:
+    assert library.ask("/entries", headers={"Accept": accept}).headers["content-type"] == kind

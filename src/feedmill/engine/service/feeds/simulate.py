@@ -24,6 +24,7 @@ from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.schedule import StoredArrival
 from feedmill.publish.figure_shapes import PolicyFigures, SimulatedFeed, SimulationShape, Timeline
+from feedmill.publish.mistakes import mistake_in_words
 from feedmill.schedule import simulation
 from feedmill.schedule.arrivals import event_times
 from feedmill.schedule.decide import config_of, decide_again, own_schedule, settings_of
@@ -83,7 +84,7 @@ def candidate_config(
     try:
         config = msgspec.convert({**asdict(base), **given}, ScheduleConfig, strict=False)
     except msgspec.ValidationError as problem:
-        message = f"invalid setting: {problem}"
+        message = f"invalid setting: {mistake_in_words(problem, ScheduleConfig)}"
         raise UsageError(message) from problem
     check_intervals(config)
     return config

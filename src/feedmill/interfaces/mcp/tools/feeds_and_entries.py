@@ -124,6 +124,8 @@ async def list_entries(  # each is a filter
     ):
         message = "a time needs a UTC offset, as in 2026-03-01T00:00:00Z"
         raise UsageError(message)
+    if feed_id is not None:
+        await queries.require_feed(feed_id, services)
     where = EntryFilter(
         feed_id=feed_id,
         tag=tag,

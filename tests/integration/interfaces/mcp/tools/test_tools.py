@@ -322,6 +322,8 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("get_feed", {"feed_id": "nobody"}, "not-found: "),
     ("get_entry", {"entry_uid": "nothing"}, "not-found: "),
     ("list_entries", {"cursor": "made-up"}, "bad-cursor: "),
+    ("list_entries", {"feed_id": "nobody"}, "not-found: "),
+    ("list_entries", {"feed_id": ""}, "not-found: "),
     ("list_entries", {"since": "2025-10-13T00:00:00"}, "usage: "),
     ("list_candidates", {"window_id": "0123456789abcdef"}, "not-found: "),
     ("list_candidates", {"window_id": "../../../etc/passwd"}, "not-found: "),

@@ -47,6 +47,9 @@ async def filter_of(chosen: dict[str, Any], services: Services) -> EntryFilter:
     """The filter of chosen options, which may name further fields of it."""
     given = dict(chosen)
     name, order = given.pop("feed"), given.pop("order")
+    if given["duplicates"] and given["clusters"]:
+        message = "--duplicates and --clusters exclude each other"
+        raise click.UsageError(message)
     once = "cluster" if given.pop("clusters") else "hide"
     given["duplicates"] = "include" if given["duplicates"] else once
     feed_id = await feed_id_of(name, services)
