@@ -6,12 +6,13 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
+_PATTERN: Final = re.compile(r"Expected `str` matching regex .*(?= - at `)")
 _FIELD: Final = re.compile(r"\.(\w+)")
 
 
 def mistake_in_words(problem: msgspec.ValidationError, kind: type) -> str:
     """The words of the validation; of a value that is no choice also the choices of its field."""
-    words = str(problem)
+    words = _PATTERN.sub("a character is not allowed here", str(problem))
     if not words.startswith("Invalid enum value"):
         return words
     choices = choices_of(kind, _FIELD.findall(words.rpartition("`$")[2]))

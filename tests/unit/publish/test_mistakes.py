@@ -24,6 +24,12 @@ from feedmill.publish.shapes import FeedWish, WebhookWish
             "Invalid enum value 'odd' - at `$.types[0]`; use one of: new_entry, entry.updated",
             id="an item of a list",
         ),
+        pytest.param(
+            FeedWish,
+            {"url": "a", "user_agent": "a\nb"},
+            "a character is not allowed here - at `$.user_agent`",
+            id="a pattern",
+        ),
         pytest.param(FeedWish, {"url": 5}, "Expected `str`, got `int` - at `$.url`", id="a type"),
     ],
 )

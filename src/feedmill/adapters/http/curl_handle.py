@@ -19,7 +19,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import ada_url
 import pycurl
 
 from feedmill.adapters.http.response_buffer import ResponseBuffer
@@ -27,6 +26,7 @@ from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.fetcher import BodyRoom, BodySink
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import is_sendable
+from feedmill.fetch.proxy import Proxy
 from feedmill.fetch.public_addresses import check_address, parse_ip_address
 from feedmill.model.base import Value
 from feedmill.model.fetch import Headers
@@ -41,36 +41,6 @@ _TCP_INFO: int | None = getattr(socket, "TCP_INFO", None) if sys.platform == "li
 _TCP_INFO_BYTES = 136
 _RECEIVED = struct.Struct("=Q")
 _UNREAD = struct.Struct("=i")
-
-_DEFAULT_PORTS = {"http": 80, "https": 443, "socks4a": 1080, "socks5h": 1080}
-
-_RESOLVING = {"socks": "socks5h", "socks5": "socks5h", "socks4": "socks4a"}
-
-
-class Proxy(Value):
-    url: str  # as libcurl takes it, with an explicit port and perhaps credentials
-    host: str
-    port: int
-
-
-def read_proxy(text: str) -> Proxy:
-    """The proxy that was configured, its credentials kept out of every message."""
-    try:
-        parsed = ada_url.URL(text)
-    except ValueError:
-        raise _unusable() from None
-    scheme = str(parsed.protocol).removesuffix(":")
-    scheme = _RESOLVING.get(scheme, scheme)
-    if scheme not in _DEFAULT_PORTS or not parsed.hostname:
-        raise _unusable()
-    port = int(parsed.port) if parsed.port else _DEFAULT_PORTS[scheme]
-    secret = f":{parsed.password}" if parsed.password else ""
-    login = f"{parsed.username}{secret}@" if parsed.username else ""
-    return Proxy(
-        url=f"{scheme}://{login}{parsed.hostname}:{port}",
-        host=str(parsed.hostname).strip("[]"),
-        port=port,
-    )
 
 
 class CurlRequest(Value):
@@ -295,10 +265,6 @@ def _line(name: str, value: str) -> bytes:
 
 def _bracketed(address: str) -> str:
     return f"[{address}]" if ":" in address else address
-
-
-def _unusable() -> UsageError:
-    return UsageError("invalid proxy URL; expected e.g. http://proxy.example:3128")
 
 
 _FIXED = (

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from feedmill.adapters.http.connection import Connections
-from feedmill.adapters.http.curl_handle import CurlRequest, Proxy, read_proxy
+from feedmill.adapters.http.curl_handle import CurlRequest
 from feedmill.adapters.http.happy_eyeballs import (
     UNREACHED,
     MaySend,
@@ -25,6 +25,7 @@ from feedmill.engine.ports.fetcher import BodyRoom, BodySink
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.plan import headers_for_hop
+from feedmill.fetch.proxy import Proxy, read_proxy
 from feedmill.fetch.redirects import next_hop
 from feedmill.model.base import Value
 from feedmill.model.fetch import (

@@ -21,7 +21,14 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.feeds.hosts import hold_in_words
 from feedmill.engine.service.feeds.push import unsubscribe_feed
 from feedmill.engine.service.health.feed_health import describe_health
-from feedmill.errors import ConflictError, NotFoundError, NotKeptError, UsageError, required
+from feedmill.engine.service.ranges import check_filter
+from feedmill.errors import (
+    ConflictError,
+    NotFoundError,
+    NotKeptError,
+    UsageError,
+    required,
+)
 from feedmill.media.select import rules_of, select_job, wants_media
 from feedmill.model.base import filled
 from feedmill.model.derived.media import MediaRules
@@ -188,6 +195,7 @@ async def entries(
     where: EntryFilter, services: Services, *, cursor: str | None = None, limit: int | None = None
 ) -> shapes.EntryPage:
     """Entries that the filter lets through, in its order; those of a search with what it found."""
+    check_filter(where)
     if where.query is not None:
         check_searchable(services)
     page = await services.store.entries(
@@ -207,6 +215,7 @@ async def entry_texts(
         found = await entries(where, services, cursor=cursor, limit=limit)
         lines = b"\n".join(map(msgspec.json.encode, found.items))
         return LinePage(lines=lines, next=found.next)
+    check_filter(where)
     page = await services.store.entry_texts(
         where, after=read_cursor("entries", cursor), limit=clamp_limit(limit)
     )

@@ -116,6 +116,14 @@ def summarise_candidate(
     return shape | {name: value for name, value in more.items() if value}
 
 
+def _named_schema(data: bytes) -> object:
+    try:
+        return msgspec.json.decode(data, type=_Named).schema
+    except msgspec.ValidationError:
+        msgspec.json.decode(data)  # what only begins like JSON is told to be none
+        raise
+
+
 def raise_candidate_error(reason: CandidateReason, message: str, hint: str = "") -> NoReturn:
     """Raise the error for a window or a selection that is refused."""
     raise CandidateError(message, reason=reason, hint=hint) from None
@@ -129,7 +137,7 @@ def encode_canonical(value: Value) -> bytes:
 def decode_with_schema(data: bytes, name: str, schema: str, kind: type[T]) -> T:
     """A value of one schema; what else the bytes may be is said by the reason."""
     try:
-        named = msgspec.json.decode(data, type=_Named).schema
+        named = _named_schema(data)
     except msgspec.ValidationError:
         raise_candidate_error("malformed", f"{name} is JSON, but not {schema}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:

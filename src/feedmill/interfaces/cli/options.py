@@ -11,9 +11,50 @@ import click
 
 from feedmill.interfaces.cli.exit import JSON_FORM
 
+_MAX_INTEGER: Final = 2**63 - 1
 _HEADER: Final = "feedmill.header"
 _LIMIT: Final = "feedmill.limit"
 _AFTER: Final = "feedmill.after"
+
+
+class Text(click.ParamType):
+    """A text that says something: an empty one is a variable that a script did not set, not "any"."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text as it is."""
+        if not value.strip() and value != getattr(param, "default", None):
+            self.fail("it is empty; leave the option out instead", param, ctx)
+        return value
+
+
+class Number(click.FloatRange):
+    """A number within a range; nan, which compares with nothing, is in none."""
+
+    name = "number"
+
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number."""
+        number: float = super().convert(value, param, ctx)
+        if number != number:  # nan
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
+class Whole(click.IntRange):
+    """A whole number within a range, and no larger than a store can hold."""
+
+    def convert(
+        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """The number."""
+        number: int = super().convert(value, param, ctx)
+        if number > _MAX_INTEGER:
+            self.fail(f"{number} is too large", param, ctx)
+        return number
 
 
 FILE_TO_READ: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -30,14 +71,17 @@ def option(
 ) -> Callable[[Any], Any]:
     """An option: `"--limit N", "Maximum number of feeds."`, with a parameter's name between the two if it differs.
 
-    The help shows the default; `least` and `most` make a number of it.
+    The help shows the default; `least` and `most` make a number of it. A text is not empty, but the name of a feed may
+    be: then there is no such feed.
     """
     first, *others, about = names
     spelt, _, metavar = first.partition(" ")
     if choices is not None:
         more["type"] = click.Choice(choices)
     elif least is not None or most is not None:
-        more["type"] = click.IntRange(least, most)
+        more["type"] = Whole(least, most)
+    elif metavar and metavar != "FEED":
+        more = {"type": Text()} | more
     if metavar:
         more["metavar"] = metavar
     if default is not None:
@@ -54,7 +98,7 @@ def _kept(name: str, value: object = None) -> Callable[..., None]:
     """A callback that keeps the value of an option in the context, for who prints: no command passes it on."""
 
     def keep(ctx: click.Context, _: click.Parameter, given: Any) -> None:  # noqa: ANN401  # of any option
-        if given:
+        if given is not None and given is not False:
             ctx.meta[name] = given if value is None else value
 
     return keep
@@ -123,7 +167,7 @@ def _kept_limit(usual: int) -> Callable[..., None]:
 
 
 duration_option = option(
-    "--for SEC", "duration", "Stop after this many seconds.", type=click.FloatRange(min=0)
+    "--for SEC", "duration", "Stop after this many seconds.", type=Number(min=0)
 )
 webhooks_option = option("--webhooks/--no-webhooks", "Deliver to webhooks.", default=True)
 topics_option = option(
@@ -132,6 +176,7 @@ topics_option = option(
 topic_option = option("--topic NAME", "topic_names", "Only this topic; repeatable.", multiple=True)
 feeds_argument = click.argument("feeds", nargs=-1, required=True, metavar="FEED...")
 _UNITS: Final = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_LONGEST: Final = timedelta(days=365_000)  # so that no instant leaves the calendar
 _SPELLING: Final = re.compile(r"([0-9]{1,6})([dhms])")
 
 
@@ -144,6 +189,23 @@ def out_option(default: str) -> Callable[[Any], Any]:
 def overlap_option(about: str) -> Callable[[Any], Any]:
     """--overlap: how long an old secret stays valid."""
     return option("--overlap DURATION", about, type=parse_duration, default="1d")
+
+
+def check_options(**wished: Any) -> None:  # noqa: ANN401  # fields of a wish for a feed; None: not given
+    """Refuse values of a feed that REST refuses, by the name of their option."""
+    import msgspec  # noqa: PLC0415  # few commands set a feed up
+
+    from feedmill.publish.mistakes import mistake_in_words  # noqa: PLC0415
+    from feedmill.publish.shapes import FeedWish  # noqa: PLC0415
+
+    given = {name: value for name, value in wished.items() if value is not None}
+    try:
+        msgspec.convert({"url": "https://example.com/", **given}, FeedWish)
+    except msgspec.ValidationError as problem:
+        words, _, field = mistake_in_words(problem, FeedWish).partition(" - at `$.")
+        name = field.split("[")[0].removesuffix("`").removesuffix("_sec").removesuffix("s")
+        hint = f"--{name.replace('_', '-')}"
+        raise click.BadParameter(words, param_hint=hint) from None
 
 
 def parse_time(text: str) -> datetime:
@@ -165,4 +227,8 @@ def parse_duration(text: str) -> timedelta:
     if match is None:
         message = f"{text!r} is not a duration; use a format like 90d, 12h, 30m or 45s"
         raise click.BadParameter(message)
-    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+    duration = timedelta(**{_UNITS[match[2]]: int(match[1])})
+    if duration > _LONGEST:
+        message = f"{text!r} is too long: {_LONGEST.days}d is the most"
+        raise click.BadParameter(message)
+    return duration

@@ -75,6 +75,7 @@ def test_a_file_that_was_cut_short_is_refused(at: int) -> None:
     [
         (b"", "not-json"),
         (b"<html>", "not-json"),
+        (b'"""A program."""\n', "not-json"),
         (b"\xff\xfe\x00", "not-json"),
         (WRITTEN[: len(WRITTEN) // 2], "truncated"),
         (b"[]", "malformed"),

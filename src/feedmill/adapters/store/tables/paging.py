@@ -97,6 +97,8 @@ def article_position(cursor: str | None) -> tuple[int, str]:
         return NEVER, ""
     entry_id, _, digest = cursor.partition(".")
     (number,) = position(entry_id, 1) or (NEVER,)
+    if re.fullmatch("[0-9a-f]{64}", digest) is None:
+        raise foreign_cursor(cursor)
     return number, digest
 
 

@@ -74,8 +74,9 @@ def candidate_config(
         message = f"{wrong[0]!r} is not a setting and its value, as in price_sec=900"
         raise UsageError(message)
     given = {key.strip(): value.strip() for key, _, value in pairs}
-    if policy:
-        given["policy"] = policy
+    if policy and given.setdefault("policy", policy) != policy:
+        message = f"the policy is both {policy} and {given['policy']}; give one of them"
+        raise UsageError(message)
     known = ScheduleConfig.__struct_fields__
     unknown = sorted(set(given) - set(known))
     if unknown:

@@ -102,7 +102,10 @@ def _advice(
             f"{_feeds(feeds.gone)} gone, say the publishers: look for new addresses or remove them"
         )
     if feeds.suspect:
-        said.append(f"{_feeds(feeds.suspect)} failing for long: feedmill top --by errors")
+        said.append(
+            f"{_feeds(feeds.suspect)} suspect, after many failures in a row or a 410:"
+            " feedmill list --state suspect"
+        )
     if feeds.circuit_open:
         said.append(
             f"{_feeds(feeds.circuit_open)} polled rarely after working and failing by turns:"

@@ -8,6 +8,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import feed_id_of
+from feedmill.engine.service.ranges import check_filter
 from feedmill.interfaces.cli.command import show_pages
 from feedmill.interfaces.cli.options import flag, list_options, option, parse_time
 from feedmill.interfaces.cli.output import emphasised, shorten, show_text
@@ -53,7 +54,9 @@ async def filter_of(chosen: dict[str, Any], services: Services) -> EntryFilter:
     once = "cluster" if given.pop("clusters") else "hide"
     given["duplicates"] = "include" if given["duplicates"] else once
     feed_id = await feed_id_of(name, services)
-    return EntryFilter(feed_id=feed_id, order=order.replace("-", "_"), **given)
+    where = EntryFilter(feed_id=feed_id, order=order.replace("-", "_"), **given)
+    check_filter(where)
+    return where
 
 
 @click.command()

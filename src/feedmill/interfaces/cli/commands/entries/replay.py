@@ -146,8 +146,8 @@ def replay(
       feedmill replay --all --record old.ndjson       (with the old version)
       feedmill replay --all --against old.ndjson      (with the new one)
     """
-    if not feeds and not everything:
-        message = "name feeds or pass --all"
+    if bool(feeds) == everything:
+        message = "name feeds or pass --all, and not both"
         raise click.UsageError(message)
     asked = _History(**options)
     if not (history or any(options.values())):

@@ -3,7 +3,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 import msgspec
@@ -21,9 +21,10 @@ from feedmill.engine.subscribe.add_feed import (
 )
 from feedmill.engine.subscribe.subscriber import FeedChoices, Subscriber
 from feedmill.errors import AddressError, FeedmillError, NoFeedError, UsageError
+from feedmill.fetch.proxy import read_proxy
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt, exit_with_error, is_json
-from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.options import check_options, flag, option
 from feedmill.interfaces.cli.output import (
     format_count,
     progress,
@@ -37,7 +38,7 @@ from feedmill.model.canonical import Canonical, FoundFeed
 from feedmill.model.feed import FeedOverrides
 from feedmill.publish.to_json import feed_wire
 
-_SECONDS = click.IntRange(min=1)
+_CHECKED: Final = ("min_interval_sec", "max_interval_sec", "user_agent", "username")
 _WHY = {
     "response_url": "the address at which the server answers",
     "redirect_verified": "other addresses of the feed redirect there",
@@ -73,8 +74,8 @@ AddAnswer = Subscribed | FeedChoices | RejectedAddress
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @option("--tag TAG", "tags", "Tag the feed; repeatable.", multiple=True)
 @option("--title TEXT", "Title to use until the feed has been fetched.")
-@option("--min-interval SEC", "Minimum polling interval.", type=_SECONDS)
-@option("--max-interval SEC", "Maximum polling interval.", type=_SECONDS)
+@option("--min-interval SEC", "min_interval_sec", "Minimum polling interval.", least=1)
+@option("--max-interval SEC", "max_interval_sec", "Maximum polling interval.", least=1)
 @option("--header NAME:VALUE", "headers", "Send this request header; repeatable.", multiple=True)
 @option("--user-agent TEXT", "User-Agent for this feed.")
 @option("--username NAME", "User name for Basic authentication; prompts for the password.")
@@ -83,6 +84,7 @@ AddAnswer = Subscribed | FeedChoices | RejectedAddress
 @option(
     "--choose N|URL|best",
     "Which feed to take when a page has several; on a terminal you are asked.",
+    type=str,
 )
 @option(
     "--budget N",
@@ -122,9 +124,16 @@ def add(
       feedmill add --as-is https://example.com/feed --sync
     """
     config = config_of()
+    headers = _headers(own["headers"])
+    check_options(
+        title=title,
+        tags=tags,
+        headers=headers,
+        **{name: own[name] for name in _CHECKED},
+    )
     _refuse_bad(urls, config)
     options = AddOptions(
-        title=title, tags=tags, overrides=_overrides(own), choose=choose, budget=budget
+        title=title, tags=tags, overrides=_overrides(own, headers), choose=choose, budget=budget
     )
 
     async def action(services: Services) -> tuple[list[AddAnswer], dict[str, Any] | None]:
@@ -181,23 +190,32 @@ def _refuse_bad(urls: tuple[str, ...], config: Config) -> None:
     exit_with_error(problems[0].reason, message, hint, status=2)
 
 
-def _overrides(own: dict[str, Any]) -> FeedOverrides:
-    shortest, longest = own["min_interval"], own["max_interval"]
-    if shortest and longest and shortest > longest:
-        message = f"{shortest} s is above --max-interval {longest}"
-        raise click.BadParameter(message, param_hint="--min-interval")
+def _headers(lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
     headers = []
-    for line in own["headers"]:
+    for line in lines:
         name, colon, value = line.partition(":")
         if not colon or not name.strip():
             message = f"{line!r} is not NAME:VALUE"
             raise click.BadParameter(message, param_hint="--header")
         headers.append((name.strip(), value.strip()))
+    return tuple(headers)
+
+
+def _overrides(own: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> FeedOverrides:
+    shortest, longest = own["min_interval_sec"], own["max_interval_sec"]
+    if shortest and longest and shortest > longest:
+        message = f"{shortest} s is above --max-interval {longest}"
+        raise click.BadParameter(message, param_hint="--min-interval")
+    if own["proxy"] is not None:
+        try:
+            read_proxy(own["proxy"])
+        except UsageError as problem:
+            raise click.BadParameter(str(problem), param_hint="--proxy") from None
     password = click.prompt("Password", hide_input=True) if own["username"] else None
     return FeedOverrides(
         min_interval_sec=shortest,
         max_interval_sec=longest,
-        headers=tuple(headers),
+        headers=headers,
         user_agent=own["user_agent"],
         username=own["username"],
         password=password,

@@ -19,7 +19,7 @@ from feedmill.engine.service.contents.duplicates import (
 )
 from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
 from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt, exit_with_error, is_json
-from feedmill.interfaces.cli.options import flag, list_options, option
+from feedmill.interfaces.cli.options import Number, flag, list_options, option
 from feedmill.interfaces.cli.output import format_count, shorten, show_list, style_text
 from feedmill.model.addresses import mask_address
 from feedmill.model.derived.cluster import Mirrors
@@ -29,7 +29,7 @@ from feedmill.model.derived.cluster import Mirrors
 @option(
     "--min-share",
     "Least share of the entries of the smaller feed that the other one has too.",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.5,
 )
 @flag("--merge", "Merge the pairs that are proven to be one feed.")

@@ -11,11 +11,12 @@ from feedmill.app.exports import STREAMED, export_to_file, write_snapshot
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds, feed_id_of
+from feedmill.engine.service.ranges import check_range
 from feedmill.engine.subscribe.list_formats import Outline, write_opml
 from feedmill.errors import StoreError
 from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import flag, option, parse_time
+from feedmill.interfaces.cli.options import FILE_TO_WRITE, flag, option, parse_time
 from feedmill.interfaces.cli.output import format_count, progress, show_json
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.addresses import mask_address
@@ -29,7 +30,7 @@ _TABLE_OPTIONS: Final = ("form", "since", "until", "feed", "after", "resume")
 @click.argument(
     "what", type=click.Choice([*get_args(ExportName), _SNAPSHOT]), metavar="[WHAT]", required=False
 )
-@option("--output", "--out", "-o", "Write to a file.", type=click.Path(path_type=Path))
+@option("--output", "--out", "-o", "Write to a file.", type=FILE_TO_WRITE)
 @option("--tag TAG", "Only feeds with this tag.")
 @flag("--with-secrets", "OPML: write addresses with the tokens that they contain.")
 @option("--format", "form", "Format of a table; default: ndjson.", choices=get_args(ExportFormat))
@@ -64,14 +65,20 @@ def export(
       feedmill export fetches --format warc --feed example.com --out a.warc.gz
       feedmill export snapshot --out feedmill.db
     """
+    used = [name.replace("form", "format") for name in _TABLE_OPTIONS if options[name]]
+    if what is not None and with_secrets:
+        message = "--with-secrets is for a list of subscriptions; leave out WHAT"
+        raise click.UsageError(message)
     if what is None:
-        used = [name for name in _TABLE_OPTIONS if options[name]]
         if used:
-            name = used[0].replace("form", "format")
-            message = f"--{name} is for a table: feedmill export entries --{name} …"
+            message = f"--{used[0]} is for a table: feedmill export entries --{used[0]} …"
             raise click.UsageError(message)
         _export_list(output, tag, with_secrets=with_secrets)
     elif what == _SNAPSHOT:
+        if tag is not None or (used and (used, options["form"]) != (["format"], "sqlite")):
+            name = "tag" if tag is not None else used[0]
+            message = f"--{name} is for a table; a snapshot is one SQLite file with all of them"
+            raise click.UsageError(message)
         _export_snapshot(output)
     else:
         _export_table(what, output, tag, **options)
@@ -90,6 +97,7 @@ def _export_table(
     resume: bool,
 ) -> None:
     form = form or "ndjson"
+    check_range(since, until)
     if output is None and (is_json() or resume or form not in STREAMED):
         message = f"{'--resume' if resume else form if form not in STREAMED else '--json'} needs a file: --out FILE"
         raise click.UsageError(message)

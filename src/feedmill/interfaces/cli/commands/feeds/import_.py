@@ -16,7 +16,7 @@ from feedmill.engine.subscribe import import_list
 from feedmill.engine.subscribe.list_formats import read_list
 from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.options import check_options, flag, option
 from feedmill.interfaces.cli.output import progress, shorten, style_text
 from feedmill.model.feed import ImportedOutline
 
@@ -43,6 +43,7 @@ def import_(file: str, tags: tuple[str, ...], report: Path | None, *, as_is: boo
       feedmill import subscriptions.opml
       feedmill import --tag news --report report.jsonl urls.txt
     """
+    check_options(tags=tags)
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         outlines = read_list(data)

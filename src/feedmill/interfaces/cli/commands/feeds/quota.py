@@ -11,7 +11,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.command import Answer, answer_with, command
-from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.options import Number, flag, option
 from feedmill.interfaces.cli.output import show_table
 from feedmill.publish.shapes import FeedChange
 
@@ -21,7 +21,7 @@ from feedmill.publish.shapes import FeedChange
 @option(
     "--times N",
     "Give the feed N times the general quotas; 0 lifts them.",
-    type=click.FloatRange(0, 1_000_000),
+    type=Number(0, 1_000_000),
 )
 @flag("--default", "is_default", "Go back to the general quotas.")
 def quota(feed: str, times: float | None, *, is_default: bool) -> None:

@@ -7,12 +7,12 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service import jobs as engine
 from feedmill.engine.service.feed_lookup import feed_id_of
 from feedmill.interfaces.cli.command import Answer, command, show_pages
-from feedmill.interfaces.cli.options import list_options, option
+from feedmill.interfaces.cli.options import Whole, list_options, option
 from feedmill.interfaces.cli.output import format_duration, shorten
 from feedmill.model.running.job import JOB_STATES
 from feedmill.publish.shapes import JobPage, JobShape
 
-_THE_JOB = click.argument("job_id", metavar="JOB", type=click.IntRange(min=1))
+_THE_JOB = click.argument("job_id", metavar="JOB", type=Whole(1))
 
 
 @click.group(invoke_without_command=True)

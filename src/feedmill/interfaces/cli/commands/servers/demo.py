@@ -33,7 +33,7 @@ from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.commands.servers.run import run_engine, show_refresh, show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted, is_json
-from feedmill.interfaces.cli.options import option
+from feedmill.interfaces.cli.options import Number, option
 from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import SignalHandler, bounded_stop, config_of, run_async
 from feedmill.interfaces.cli.servers import port_or_any
@@ -61,7 +61,7 @@ _HOST = HostConfig(min_gap_ms=50, rps=0, incident_base_sec=2.0, incident_cap_sec
     "--for SEC",
     "duration",
     "Stop after this long; 0: run until Ctrl-C.",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=60.0,
 )
 @option(

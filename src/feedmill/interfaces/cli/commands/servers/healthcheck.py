@@ -12,7 +12,7 @@ import msgspec
 from feedmill.config import Config
 from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import option
+from feedmill.interfaces.cli.options import Number, option
 from feedmill.interfaces.cli.output import shorten
 from feedmill.interfaces.cli.run_command import config_of
 
@@ -31,7 +31,7 @@ class _Answer(NamedTuple):
     "--timeout SEC",
     "timeout_sec",
     "Timeout in seconds.",
-    type=click.FloatRange(min=0.1),
+    type=Number(min=0.1),
     default=5.0,
 )
 def healthcheck(url: str | None, timeout_sec: float) -> None:

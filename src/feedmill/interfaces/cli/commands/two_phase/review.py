@@ -22,7 +22,7 @@ from feedmill.engine.two_phase import sidecar_files
 from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_candidate
 from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.options import Number, flag, option
 from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
 from feedmill.interfaces.cli.run_command import run_async
@@ -51,7 +51,7 @@ _UNSAFE: Final = {
     "Only candidates with at least this score.",
     default=0.0,
     show_default=False,
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
 )
 @option("--topic TOPIC", "Only candidates suggested for this topic.")
 @flag("--all", "everything", "Include dropped and stored candidates.")

@@ -12,6 +12,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import feed_id_of
 from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
 from feedmill.interfaces.cli.options import (
+    Number,
     list_options,
     option,
     topic_option,
@@ -33,7 +34,7 @@ def screen_live() -> None:
 @option(
     "--keep-at SCORE",
     "Pass entries suggested as keep with at least this score; default: hold everything.",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
 )
 @option(
     "--method", "Screening method.", choices=("lexical", "embedding", "hybrid"), default="hybrid"

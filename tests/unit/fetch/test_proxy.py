@@ -2,8 +2,8 @@
 
 import pytest
 
-from feedmill.adapters.http.curl_handle import read_proxy
 from feedmill.errors import UsageError
+from feedmill.fetch.proxy import read_proxy
 
 
 @pytest.mark.parametrize(
