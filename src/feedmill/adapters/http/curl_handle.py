@@ -7,6 +7,7 @@ The proxy is the one configured for a feed; those of the environment do not coun
 are resolved by the proxy: libcurl must not ask for them itself, so the SOCKS schemes always take their
 resolving form.
 """
+# Tested in tests/contracts/fetcher/
 
 import fcntl
 import os

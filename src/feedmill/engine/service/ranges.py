@@ -1,4 +1,5 @@
 """Ranges of time that end before they begin are refused: a list of nothing would pass for an answer."""
+# Tested in tests/integration/interfaces/cli/test_wrong_usage.py
 
 from datetime import datetime
 

@@ -17,25 +17,16 @@ _LIMIT: Final = "feedmill.limit"
 _AFTER: Final = "feedmill.after"
 
 
-class Text(click.ParamType):
-    """A text that says something: an empty one is a variable that a script did not set, not "any"."""
-
-    name = "text"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text as it is."""
-        if not value.strip() and value != getattr(param, "default", None):
-            self.fail("it is empty; leave the option out instead", param, ctx)
-        return value
-
-
 class Number(click.FloatRange):
     """A number within a range; nan, which compares with nothing, is in none."""
 
     name = "number"
 
     def convert(
-        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: Any,  # noqa: ANN401  # of click
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> float:
         """The number."""
         number: float = super().convert(value, param, ctx)
@@ -48,7 +39,10 @@ class Whole(click.IntRange):
     """A whole number within a range, and no larger than a store can hold."""
 
     def convert(
-        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: Any,  # noqa: ANN401  # of click
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> int:
         """The number."""
         number: int = super().convert(value, param, ctx)
@@ -59,6 +53,14 @@ class Whole(click.IntRange):
 
 FILE_TO_READ: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_TO_WRITE: Final = click.Path(dir_okay=False, path_type=Path)
+
+
+def parse_text(text: str) -> str:
+    """The text of an option. An empty one is a variable that a script did not set, not "any"."""
+    if not text.strip():
+        message = "it is empty; leave the option out instead"
+        raise click.BadParameter(message)
+    return text
 
 
 def option(
@@ -81,7 +83,7 @@ def option(
     elif least is not None or most is not None:
         more["type"] = Whole(least, most)
     elif metavar and metavar != "FEED":
-        more = {"type": Text()} | more
+        more = {"type": parse_text} | more
     if metavar:
         more["metavar"] = metavar
     if default is not None:

@@ -30,6 +30,7 @@ _ARTICLE: Final = RowCodec(
     table="articles",
 )
 article_of: Final = _ARTICLE.value  # of a row of ARTICLES after the number of its entry
+_DIGEST_CHARS: Final = 64
 ARTICLES: Final = (
     "SELECT a.entry_id, a.article_hash, a.first_seen, a.link, e.entry_uid, f.id, e.title,"
     " e.published_effective FROM articles a LEFT JOIN entries e ON e.entry_id = a.entry_id"
@@ -97,7 +98,7 @@ def article_position(cursor: str | None) -> tuple[int, str]:
         return NEVER, ""
     entry_id, _, digest = cursor.partition(".")
     (number,) = position(entry_id, 1) or (NEVER,)
-    if re.fullmatch("[0-9a-f]{64}", digest) is None:
+    if digest.isdecimal() and len(digest) < _DIGEST_CHARS:  # of a list of entries
         raise foreign_cursor(cursor)
     return number, digest
 

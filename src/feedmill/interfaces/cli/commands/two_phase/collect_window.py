@@ -81,6 +81,7 @@ class _Options(NamedTuple):
     "Description of what you are looking for.",
     default="",
     show_default=False,
+    type=str,
 )
 @option(
     "--pages N",
