@@ -26,7 +26,7 @@ from tests.support.servers.valkey import ValkeyServer
 
 from feedmill.app.services import make_bus, open_services
 from feedmill.config import BusConfig, Config, StoreConfig
-from feedmill.engine.deliver.to_bus import relay_pending
+from feedmill.engine.deliver.to_sinks import relay_pending
 from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import NewFeed

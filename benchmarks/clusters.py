@@ -38,8 +38,7 @@ from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import micros
 from feedmill.api import normalise, parse
-from feedmill.cluster.evidence import compare
-from feedmill.cluster.sketch import keys_of, plain_text, sketch, words_of
+from feedmill.cluster.sketch import compare, keys_of, plain_text, sketch, words_of
 from feedmill.identify.hashes import link_of
 from feedmill.model.derived.cluster import Sketch, SketchBatch, StoryText
 from feedmill.model.parsed import ParsedFeed

@@ -13,7 +13,7 @@ from lxml import etree
 from feedmill.config import ParseLimits
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
-from feedmill.normalise.feed import normalise
+from feedmill.normalise.entry import normalise
 from feedmill.parse.document import parse_document
 
 _LIMITS: Final = ParseLimits()

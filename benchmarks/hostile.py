@@ -21,7 +21,7 @@ from benchmarks.attacks import ATTACKS, Attack, vector_attacks
 
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
-from feedmill.normalise.feed import normalise
+from feedmill.normalise.entry import normalise
 from feedmill.parse.document import parse_document
 
 _MAX_SECONDS: Final = 1.0

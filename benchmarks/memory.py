@@ -23,10 +23,10 @@ from typing import Final
 from benchmarks.documents import generate_small
 from benchmarks.formats import WRITERS
 
-from feedmill.engine.documents.parse_threads import PARSE_THREADS
+from feedmill.engine.run.memory_budget import PARSE_THREADS
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
-from feedmill.normalise.feed import normalise
+from feedmill.normalise.entry import normalise
 from feedmill.parse.document import parse_document
 
 _READINGS: Final = 10

@@ -36,7 +36,7 @@ from feedmill.config import (
 )
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.refresh_report import RefreshReport
+from feedmill.engine.run.report import RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.model.feed import Feed, NewFeed

@@ -27,7 +27,7 @@ from feedmill.adapters.blobs.bucket.store import BucketBlobs
 from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import BlobsConfig, StoreConfig
-from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.ports.io import Blobs
 from feedmill.model.feed import BlobRef
 
 _BODY_BYTES: Final = 17_000  # the mean of the bodies in the measurements behind the design

@@ -38,7 +38,7 @@ from tests.support.servers.databases import migrated_database
 from tests.support.servers.postgres import PostgresServer
 from tests.support.waiting import wait_for_answer
 
-from feedmill.engine.service.feeds.push import feed_push
+from feedmill.engine.service.hosts import feed_push
 from feedmill.model.feed import Feed
 
 _PINGS: Final = 30

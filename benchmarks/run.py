@@ -41,7 +41,7 @@ from benchmarks.documents import Document, generate, generate_entries, load
 
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
-from feedmill.normalise.feed import normalise
+from feedmill.normalise.entry import normalise
 from feedmill.parse.document import parse_document
 
 _NORMALISE_ENTRIES: Final = 50

@@ -24,7 +24,7 @@ from feedmill.config import Config, ScreenConfig, StoreConfig
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.model.screening import Screening, ScreenText
 from feedmill.screen.evaluate import read_gold
-from feedmill.screen.texts import joined_text
+from feedmill.screen.language import joined_text
 
 DEFAULT_MODELS = Path(sys.prefix) / ".feedmill-models"
 _WARM_UP = 16

@@ -27,8 +27,7 @@ from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.engine.ports.store import Store
 from feedmill.model.page import EntryFilter
-from feedmill.search.highlight import highlight
-from feedmill.search.query import parse_query
+from feedmill.search.query import highlight, parse_query
 
 _DOCUMENT: Final = 10  # new entries of a poll
 _PAGE: Final = 20

@@ -19,7 +19,7 @@ from tools.feedparser_values import Anything
 from feedmill.model.entry import Entry, NormalisedFeed
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedEntry, ParsedFeed, Unreadable
-from feedmill.normalise.feed import normalise
+from feedmill.normalise.entry import normalise
 from feedmill.normalise.text import clean_text
 from feedmill.parse.document import parse_document
 

@@ -28,7 +28,7 @@ from tools.feedcanon_cases import (  # noqa: E402
     search_of,
 )
 
-from feedmill.canonicalise.tracking import adds_only_tracking  # noqa: E402
+from feedmill.canonicalise.policies import adds_only_tracking  # noqa: E402
 from feedmill.canonicalise.urls import http_url, split_url  # noqa: E402
 from feedmill.config import Config  # noqa: E402
 from feedmill.engine.subscribe.canonicalise import (  # noqa: E402

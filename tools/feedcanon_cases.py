@@ -5,10 +5,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.policies import FEED_PRESETS, UrlPolicy
-from feedmill.canonicalise.rewrites import Rewrite, blogger, feedburner, wordpress_candidates
+from feedmill.canonicalise.pasted_url import Rewrite, blogger, feedburner, wordpress_candidates
+from feedmill.canonicalise.policies import FEED_PARAMS, FEED_PRESETS, UrlPolicy
 from feedmill.canonicalise.search import CanonicalOptions
-from feedmill.canonicalise.tracking import FEED_PARAMS
 from feedmill.canonicalise.urls import http_url, join_url, split_url
 from feedmill.engine.subscribe.canonicalise import Face, Hooks, Reply
 from feedmill.model.canonical import Existing

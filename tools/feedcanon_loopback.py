@@ -15,11 +15,9 @@ from tools.loopback_web import LoopbackWeb
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.config import Config, FetchConfig, HostConfig
-from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.fetcher import BodyRoom
-from feedmill.engine.subscribe.canonicalise import ProbeUrl, Reply
+from feedmill.engine.ports.io import BodyRoom, Clock
+from feedmill.engine.subscribe.canonicalise import Prober, ProbeUrl, Reply
 from feedmill.engine.subscribe.host_queue import HostQueue
-from feedmill.engine.subscribe.probe import Prober
 from feedmill.model.fetch import FetchPlan, RawResponse
 from feedmill_demo.server.script import Answer, Request, document, hang_up, redirect
 from feedmill_demo.server.site import Site

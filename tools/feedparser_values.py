@@ -11,8 +11,8 @@ from typing import Any, Final, Self, TypeAlias
 import html5lib
 
 from feedmill.canonicalise.urls import http_url
-from feedmill.normalise.html.allowlist import REMOVED_TAGS
 from feedmill.normalise.html.sanitise import clean_html
+from feedmill.normalise.html.tokens import REMOVED_TAGS
 from feedmill.parse.input.encoding_labels import encoding_of_label
 from feedmill.parse.xml.elements import seconds
 

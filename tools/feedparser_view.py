@@ -20,7 +20,7 @@ from feedmill.model.parsed import (
     Text,
     Unreadable,
 )
-from feedmill.normalise.dates.parse import parse_date
+from feedmill.normalise.dates import parse_date
 from feedmill.normalise.fields import clean_language
 from feedmill.normalise.html.sanitise import clean_html, from_xhtml
 from feedmill.normalise.people import parse_person

@@ -19,8 +19,8 @@ from typing import Final
 
 import lxml.html
 
-from feedmill.extract.page import extract_page
-from feedmill.model.derived.full_text import ExtractedText, PageTask
+from feedmill.extract import extract_page
+from feedmill.model.derived.fetched import ExtractedText, PageTask
 from feedmill.normalise.html.sanitise import clean_html
 
 LEAST_F1: Final = 0.95

@@ -17,7 +17,7 @@ from tools.feedparser_values import Anything
 from feedmill.canonicalise.urls import http_url
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedEntry, ParsedFeed, Text
-from feedmill.normalise.dates.parse import parse_date
+from feedmill.normalise.dates import parse_date
 from feedmill.normalise.text import clean_text
 from feedmill.parse.document import parse_document
 from feedmill.parse.xml.elements import seconds

@@ -52,7 +52,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "private addresses are not dialled",
-        "fetch/public_addresses.py",
+        "fetch/guard.py",
         "return not any(address in block for block in _IPV4_DENIED)",
         "return address.is_global",
         "tests/unit/fetch",
@@ -83,7 +83,7 @@ MUTATIONS: Final = (
         "engine/maintain/retention.py",
         "unknown = segment.name not in released",
         "unknown = False",
-        "tests/integration/engine/maintain/test_raw_owner.py",
+        "tests/integration/engine/maintain/test_raw_store_raw_owner.py",
     ),
     Mutation(
         "a feed brings no more than its quota",
@@ -94,7 +94,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "a signature is compared with the body",
-        "push/messages.py",
+        "push/hub.py",
         "return hmac.compare_digest(digest, match[2].lower())",
         "return bool(digest)",
         "tests/unit/push",

@@ -29,11 +29,11 @@ from feedmill.fetch.robots import Rules
 from feedmill.model.addresses import mask_address
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
-from feedmill.normalise.dates.parse import parse_date
-from feedmill.normalise.feed import normalise
-from feedmill.observe.masking import mask_secrets
+from feedmill.normalise.dates import parse_date
+from feedmill.normalise.entry import normalise
+from feedmill.observe.log import mask_secrets
 from feedmill.parse.document import parse_document
-from feedmill.push.messages import decode_form
+from feedmill.push.hub import decode_form
 from feedmill.search.query import parse_query
 from feedmill.search.tokens import search_terms
 

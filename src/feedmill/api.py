@@ -5,12 +5,12 @@ from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.policies import canonical_link, cleanliness
 from feedmill.config import ParseLimits
 from feedmill.fetch.guard import check_url
-from feedmill.fetch.retry_after import parse_retry_after
+from feedmill.fetch.headers import parse_retry_after
 from feedmill.identify.keys import identity_keys
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import KnownSlices, ParsedFeed, Unreadable
-from feedmill.normalise.dates.parse import parse_date
-from feedmill.normalise.feed import normalise
+from feedmill.normalise.dates import parse_date
+from feedmill.normalise.entry import normalise
 from feedmill.normalise.html.sanitise import clean_html
 from feedmill.normalise.text import clean_text
 from feedmill.parse.document import parse_document

@@ -20,8 +20,7 @@ from feedmill.adapters.blobs.bucket.store import BucketBlobs
 from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import BlobsConfig, StoreConfig
-from feedmill.engine.ports.blobs import Blobs
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Blobs, Clock
 from feedmill.errors import BlobMoved
 from feedmill.model.feed import BlobRef
 

@@ -18,7 +18,7 @@ from tests.support.cloudevents_checker import event_of
 
 from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config
-from feedmill.engine.ports.events import Bus
+from feedmill.engine.ports.entries import Bus
 from feedmill.model.event import Event
 from feedmill.publish.ndjson import event_line
 

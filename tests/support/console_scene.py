@@ -5,7 +5,7 @@ from tests.support.feed_documents import item, rss
 from tests.support.two_phase_steps import answer, collect, on
 
 from feedmill.engine.service.webhooks import add_webhook
-from feedmill.engine.two_phase.window_library import WindowLibrary
+from feedmill.engine.two_phase.sidecar_files import WindowLibrary
 from feedmill.model.event import Event
 from feedmill.model.running.job import NewJob
 from feedmill.model.running.webhook import DeadLetter, Settlement

@@ -19,7 +19,7 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.app.services import open_services
 from feedmill.config import Config, FetchConfig, HostConfig, RunConfig, ScheduleConfig, StoreConfig
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Clock
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked

@@ -21,11 +21,11 @@ from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.adapters.settings import load_config
 from feedmill.app.services import open_services
-from feedmill.engine.documents.media import tidy_media
+from feedmill.engine.documents.fetched import tidy_media
 from feedmill.engine.maintain.retention import verify_media
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
-from feedmill.model.derived.media import MediaFilter, MediaItem
+from feedmill.model.derived.fetched import MediaFilter, MediaItem
 from feedmill.model.feed import FeedOverrides
 from feedmill_demo.server.script import Answer, Answering, document, redirect
 from feedmill_demo.server.server import Publisher

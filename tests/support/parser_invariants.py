@@ -14,7 +14,7 @@ from feedmill.config import ParseLimits
 from feedmill.model.entry import NormalisedFeed
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedEntry, ParsedFeed, Slice, Unreadable
-from feedmill.normalise.feed import normalise
+from feedmill.normalise.entry import normalise
 from feedmill.parse.document import parse_document
 
 _LIMITS: Final = ParseLimits()

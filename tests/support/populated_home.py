@@ -23,15 +23,12 @@ from feedmill.engine.moves.follow import move_feed
 from feedmill.engine.ports.store import Store
 from feedmill.model.candidate import CollectedDocument, Question
 from feedmill.model.derived.cluster import SketchBatch, StoryText
-from feedmill.model.derived.full_text import FullText
-from feedmill.model.derived.media import MediaFilter, WantedFile
+from feedmill.model.derived.fetched import FullText, MediaFilter, WantedFile
 from feedmill.model.entry import Author, Entry
-from feedmill.model.feed import Feed, ImportedOutline
+from feedmill.model.feed import Feed, ImportedOutline, PushSubscription
 from feedmill.model.page import EntryFilter
-from feedmill.model.push import PushSubscription
 from feedmill.model.running.job import JobFilter, JobLimit, NewJob
-from feedmill.model.running.token import Token
-from feedmill.model.running.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
+from feedmill.model.running.webhook import DeadLetter, Settlement, Token, Webhook, WebhookSecret
 from feedmill.model.screening import LiveScreen, Topic, TopicSet
 from feedmill.publish.events import events_of_clusters
 from feedmill_demo.server.script import document

@@ -18,9 +18,8 @@ from feedmill.engine.jobs import websub
 from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.interfaces.push_listener import push_listener
-from feedmill.model.feed import Feed
-from feedmill.model.push import PushSubscription
-from feedmill.push.messages import SIGNATURE, sign_delivery
+from feedmill.model.feed import Feed, PushSubscription
+from feedmill.push.hub import SIGNATURE, sign_delivery
 from feedmill_demo.server.script import Answer, document
 
 PushStory = Callable[[Stage], Awaitable[None]]

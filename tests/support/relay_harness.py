@@ -14,8 +14,8 @@ from tests.support.warm_process import Process, start_script
 
 from feedmill.app.services import make_bus, open_services
 from feedmill.config import BusConfig, Config, StoreConfig
-from feedmill.engine.deliver.to_bus import run_relay
-from feedmill.engine.ports.events import Bus
+from feedmill.engine.deliver.to_sinks import run_relay
+from feedmill.engine.ports.entries import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent, Relayed

@@ -18,7 +18,7 @@ from tests.support.waiting import HANG_GUARD_SEC
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.auth import issue_token
 from feedmill.interfaces.rest.server import rest_server
-from feedmill.model.running.token import Scope
+from feedmill.model.running.webhook import Scope
 from feedmill.observe import log
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from feedmill.engine.two_phase.candidate_file import pack_body, with_checksum
+from feedmill.engine.two_phase.candidates import pack_body, with_checksum
 from feedmill.model.candidate import (
     SCHEMA,
     CandidateFile,

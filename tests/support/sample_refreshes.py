@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from feedmill.config import IdentifyConfig, ScheduleConfig
 from feedmill.engine.ports.store import Store
 from feedmill.identify.diff import diff
-from feedmill.identify.identify import (
+from feedmill.identify.keys import (
     articles_of,
     identify,
     keys_of,

@@ -2,8 +2,8 @@
 
 from tests.support.engine_harness import Stage
 
-from feedmill.engine.run.gauges import run_counters
 from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.report import run_counters
 from feedmill.observe.metrics import Metrics
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from feedmill.engine.ports.fetcher import BodyRoom
+from feedmill.engine.ports.io import BodyRoom
 from feedmill.errors import UsageError
 from feedmill.fetch.guard import check_url
 from feedmill.model.fetch import FetchPlan, Headers, Post, RawResponse, Refused

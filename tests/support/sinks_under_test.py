@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from feedmill.adapters.sinks.ndjson import NdjsonSink, StdoutSink
-from feedmill.engine.ports.events import Sink
+from feedmill.engine.ports.entries import Sink
 from feedmill.model.event import Event
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)

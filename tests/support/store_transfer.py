@@ -14,7 +14,7 @@ from tests.support.warm_process import WarmPopen
 
 from feedmill.adapters.store.transfer.compare import RowsDone
 from feedmill.app.store_moves import compare_stores, transfer_store
-from feedmill.model.running.storage import Transfer
+from feedmill.model.running.worker import Transfer
 
 COMMAND = Path(sys.executable).with_name("feedmill")
 

@@ -2,7 +2,7 @@
 
 from feedmill.adapters.extractor.child import answer_of
 from feedmill.engine.run.services import Services
-from feedmill.model.derived.full_text import ExtractedText, NoFullText, PageTask
+from feedmill.model.derived.fetched import ExtractedText, NoFullText, PageTask
 from feedmill_demo.server.script import Answer
 
 _SENTENCE = (

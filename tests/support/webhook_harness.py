@@ -16,7 +16,7 @@ from feedmill.adapters.http.fetcher import CurlFetcher
 from feedmill.app.services import open_services
 from feedmill.config import Config, FetchConfig, StoreConfig, WebhookConfig
 from feedmill.engine.deliver.to_webhooks import DeliveryListener, run_webhooks
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Clock
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.model.event import NewEvent

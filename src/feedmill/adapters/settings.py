@@ -16,9 +16,8 @@ import msgspec
 
 from feedmill.config import Config
 from feedmill.errors import ConfigError
-from feedmill.fetch.public_addresses import check_address
-from feedmill.observe.log import LOG_LEVELS
-from feedmill.observe.masking import mask_secrets
+from feedmill.fetch.guard import check_address
+from feedmill.observe.log import LOG_LEVELS, mask_secrets
 from feedmill.schedule.host_pace import lanes_by_host
 
 CONFIG_NAME: Final = "feedmill.toml"

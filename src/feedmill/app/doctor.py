@@ -28,20 +28,18 @@ from feedmill.app.services import (
 )
 from feedmill.app.store_moves import missing_migrations
 from feedmill.config import Config
-from feedmill.engine.maintain import raw_owner
-from feedmill.engine.maintain.check_store import REPAIR, check_store
-from feedmill.engine.maintain.search_index import missing_from_index
-from feedmill.engine.ports.blobs import Blobs, RawIndex
+from feedmill.engine.maintain import raw_store
+from feedmill.engine.maintain.check_store import REPAIR, check_store, missing_from_index
+from feedmill.engine.ports.io import Blobs, RawIndex
 from feedmill.engine.ports.store import Store
-from feedmill.engine.run.heartbeat import wait_for_other_machines
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.readiness import ReadinessCheck, cached_check
+from feedmill.engine.run.readiness import ReadinessCheck, cached_check, wait_for_other_machines
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError, extra_hint
-from feedmill.model.derived.media import MediaUsage
+from feedmill.model.derived.fetched import MediaUsage
 from feedmill.model.running.worker import WorkerRole
 from feedmill.observe import log
-from feedmill.observe.masking import mask_secrets
+from feedmill.observe.log import mask_secrets
 
 _PROBLEMS_SHOWN: Final = 5
 
@@ -168,7 +166,7 @@ async def _raw_index(config: Config) -> list[Check]:
     if not _has_store(config):
         if config.blobs.url is not None or not any((home / RAW_FOLDER).glob("*.seg")):
             return []
-        detail = f"{home / RAW_FOLDER} holds segments, but {home / DATABASE_NAME} is not there. {raw_owner.OWNER_HINT}"
+        detail = f"{home / RAW_FOLDER} holds segments, but {home / DATABASE_NAME} is not there. {raw_store.OWNER_HINT}"
         return [Check(name="raw index", ok=False, detail=detail)]
     async with _opened_store(config) as store:
         blobs = await open_blobs(config, clock)
@@ -253,12 +251,12 @@ async def _opened_store(config: Config) -> AsyncIterator[Store]:
 
 
 async def _raw_problem(config: Config, store: RawIndex, blobs: Blobs, now: datetime) -> str:
-    owner = await raw_owner.check_raw_owner(store, blobs)
+    owner = await raw_store.check_raw_owner(store, blobs)
     if not owner.is_ours:
-        return raw_owner.describe_owner(owner)
-    before = raw_owner.grace_ends(now, config.store.segment_grace_sec)
-    lost = await raw_owner.unindexed_segments(store, blobs, before=before)
-    return raw_owner.describe_unindexed(lost) if lost else ""
+        return raw_store.describe_owner(owner)
+    before = raw_store.grace_ends(now, config.store.segment_grace_sec)
+    lost = await raw_store.unindexed_segments(store, blobs, before=before)
+    return raw_store.describe_unindexed(lost) if lost else ""
 
 
 def _raw_probe(services: Services) -> ReadinessCheck:

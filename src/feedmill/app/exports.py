@@ -13,7 +13,7 @@ from feedmill.app.services import DATABASE_NAME
 from feedmill.engine.ports.entries import ExportWriter
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.contents.export import export_table
+from feedmill.engine.service.documents import export_table
 from feedmill.errors import MissingExtraError, NotFoundError, UsageError
 from feedmill.model.running.export import (
     EXPORTS,

@@ -17,7 +17,7 @@ from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.llm import LlmScreener
 from feedmill.adapters.screeners.without_model import LexicalScreener
 from feedmill.config import Config
-from feedmill.engine.ports.two_phase import Screener
+from feedmill.engine.ports.feeds import Screener
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.errors import ConfigError, MissingExtraError, ScreenerError
 from feedmill.model import screening

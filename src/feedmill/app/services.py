@@ -26,14 +26,10 @@ from feedmill.adapters.store import open as opening
 from feedmill.adapters.store.secret_keys import SecretKeys, use_keys_of_environment
 from feedmill.adapters.systemd import SystemdNotifier
 from feedmill.config import Config
-from feedmill.engine.deliver.rewound_log import tell_if_rewound
-from feedmill.engine.deliver.whole_entries import ENTRIES_AT_ONCE, entry_lines
-from feedmill.engine.maintain.raw_owner import check_raw_owner, describe_owner
-from feedmill.engine.ports.blobs import Blobs, RawIndex
-from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.entries import Extractor
-from feedmill.engine.ports.events import Bus, Sink
-from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.deliver.read_log import ENTRIES_AT_ONCE, entry_lines, tell_if_rewound
+from feedmill.engine.maintain.raw_store import check_raw_owner, describe_owner
+from feedmill.engine.ports.entries import Bus, Extractor, Sink
+from feedmill.engine.ports.io import Blobs, Clock, Fetcher, RawIndex
 from feedmill.engine.ports.media import MediaFiles
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.memory_budget import MemoryBudget

@@ -15,7 +15,7 @@ from feedmill.adapters.store import secret_keys
 from feedmill.config import Config
 from feedmill.engine.ports.store import Store
 from feedmill.errors import ConflictError
-from feedmill.model.running.storage import Transfer
+from feedmill.model.running.worker import Transfer
 
 if TYPE_CHECKING:
     from feedmill.adapters.store.transfer.copy import Progress

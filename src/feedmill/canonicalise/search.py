@@ -21,17 +21,17 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from feedmill.canonicalise import policies
-from feedmill.canonicalise.pasted_url import resolve_url
-from feedmill.canonicalise.rewrites import (
+from feedmill.canonicalise.pasted_url import (
     ProbeRule,
     Rewrite,
     probed_urls,
+    resolve_url,
     rewritten_url,
     starting_urls,
 )
+from feedmill.canonicalise.policies import FEED_PARAMS
+from feedmill.canonicalise.same_feed import same_feed
 from feedmill.canonicalise.search_log import SearchLog, destination, is_answered
-from feedmill.canonicalise.signature import same_feed
-from feedmill.canonicalise.tracking import FEED_PARAMS
 from feedmill.canonicalise.urls import (
     http_url,
     is_https_version,

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.policies import FeedVariant, cleanliness
-from feedmill.canonicalise.tracking import adds_only_tracking
+from feedmill.canonicalise.policies import FeedVariant, adds_only_tracking, cleanliness
 from feedmill.canonicalise.urls import http_url, join_url, split_url, strip_userinfo_and_fragment
 from feedmill.model.canonical import (
     Asked,

@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
 
-from feedmill.client.follow import SILENCE_SEC, follow
-from feedmill.client.transport import Parameters, Transport
+from feedmill.client.transport import SILENCE_SEC, Parameters, Transport, follow
 from feedmill.model.base import Value
 from feedmill.model.page import Duplicates, EntryOrder
 from feedmill.model.running.figures import Granularity, TopBy

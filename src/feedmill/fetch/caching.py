@@ -7,8 +7,13 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from feedmill.fetch.headers import header_list, header_value, header_values, is_sendable
-from feedmill.fetch.http_dates import parse_http_date
+from feedmill.fetch.headers import (
+    header_list,
+    header_value,
+    header_values,
+    is_sendable,
+    parse_http_date,
+)
 from feedmill.model.fetch import Headers, Validators
 
 _DIRECTIVE = re.compile(r'([^\s,="]+)(?:=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*)))?', re.DOTALL)

@@ -14,21 +14,21 @@ from typing import Final, TypeVar
 
 from feedmill.app.services import open_fetcher
 from feedmill.app.settings import load_config
-from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS, UrlPolicy
-from feedmill.canonicalise.rewrites import (
+from feedmill.canonicalise.pasted_url import (
     ProbeRule,
     Rewrite,
     blogger,
     feedburner,
     wordpress_candidates,
 )
+from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS, UrlPolicy
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.urls import http_url, is_same_site
 from feedmill.config import Config
 from feedmill.engine.subscribe import canonicalise
 from feedmill.engine.subscribe.add_feed import split_credentials
+from feedmill.engine.subscribe.canonicalise import Prober
 from feedmill.engine.subscribe.host_queue import HostQueue
-from feedmill.engine.subscribe.probe import Prober
 from feedmill.errors import UsageError
 from feedmill.fetch.guard import check_url
 from feedmill.model.canonical import Canonical, Existing, NotCanonical, Seen

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 from feedmill.config import AccessConfig, ServeConfig
-from feedmill.engine.push.receive import CallbackAnswer, receive, verify
+from feedmill.engine.push import CallbackAnswer, receive, verify
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter
 from feedmill.errors import FeedmillError
@@ -26,7 +26,7 @@ from feedmill.interfaces.http_server import (
 )
 from feedmill.model.fetch import Headers
 from feedmill.observe.log import logger
-from feedmill.push.messages import decode_form
+from feedmill.push.hub import decode_form
 
 _LIMITS: Final = ServeConfig(header_timeout_sec=10.0, send_timeout_sec=10.0)
 _TOKEN_CHARS: Final = range(20, 100)

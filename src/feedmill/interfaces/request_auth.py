@@ -14,7 +14,7 @@ from typing import Final
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter, authenticate, is_loopback
 from feedmill.errors import CrowdedError
-from feedmill.model.running.token import Caller
+from feedmill.model.running.webhook import Caller
 
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:/?#@\[\]\s]+)(?::[0-9]{1,5})?")
 _BEARER: Final = "bearer"

@@ -7,7 +7,7 @@ from litestar import Request
 from litestar.connection import ASGIConnection
 
 from feedmill.config import ServeConfig
-from feedmill.engine.deliver.log_notifier import LogNotifier
+from feedmill.engine.deliver.read_log import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter

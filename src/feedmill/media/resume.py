@@ -11,7 +11,7 @@ from typing import Final
 
 from feedmill.media.types import sniff_type, usual_type
 from feedmill.model.base import Value
-from feedmill.model.derived.media import MediaFailure, PartialState
+from feedmill.model.derived.fetched import MediaFailure, PartialState
 from feedmill.model.fetch import Headers
 
 _CONTENT_RANGE: Final = re.compile(r"bytes\s+(?:(\d{1,18})-(\d{1,18})|\*)/(\d{1,18}|\*)")

@@ -9,21 +9,13 @@ from typing import Final
 from feedmill.canonicalise.urls import http_url
 from feedmill.config import MediaConfig
 from feedmill.media.types import media_type_of_name
-from feedmill.model.derived.media import MediaFile, MediaRules, WantedFile
+from feedmill.model.derived.fetched import MediaFile, MediaRules, WantedFile
 from feedmill.model.entry import EntryEnclosure
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
-from feedmill.model.identity import Added, Change, Revised
 from feedmill.model.running.job import NewJob
 
-SELECT_KIND: Final = "media-select"
 DOWNLOAD_KIND: Final = "media"
-
-
-def wants_media(feed: Feed, config: MediaConfig) -> bool:
-    """True when the feed opted in: by its own setting, or else by one of its tags."""
-    own = feed.overrides.media
-    return not set(feed.tags).isdisjoint(config.tags) if own is None else own
 
 
 def rules_of(feed: Feed, config: MediaConfig) -> MediaRules:
@@ -35,20 +27,6 @@ def rules_of(feed: Feed, config: MediaConfig) -> MediaRules:
         max_bytes=config.max_file_bytes if most is None else min(most, config.max_file_bytes),
         newest=config.newest if newest is None else newest,
     )
-
-
-def media_jobs(changes: Sequence[Change], feed: Feed, config: MediaConfig) -> tuple[NewJob, ...]:
-    """The job that selects files, when a document brought new ones to a feed that opted in."""
-    if not wants_media(feed, config) or not any(
-        change.seen.entry.enclosures for change in changes if isinstance(change, Added | Revised)
-    ):
-        return ()
-    return (select_job(feed.id),)
-
-
-def select_job(feed_id: str) -> NewJob:
-    """The job that selects the files of a feed; it asks no host."""
-    return NewJob(kind=SELECT_KIND, key=feed_id, feed_id=feed_id, sooner=True)
 
 
 def download_job(wanted: WantedFile, *, forced: bool = False) -> NewJob:

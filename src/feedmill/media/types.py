@@ -1,6 +1,14 @@
-"""Media types: what the first bytes of a file say, and the endings of names that go with them."""
+"""Types and names of files of entries.
+
+Media types: what the first bytes of a file say, and the endings of names that go with them.
+
+Readable names of files, `show/2026-11-16 title.ext`: safe on every file system, and unique.
+"""
 
 import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Final
 
 HEAD_BYTES: Final = 4_096  # of a file, to say what it is
@@ -61,6 +69,14 @@ _MARKUP: Final = re.compile(
 _TEXT: Final = re.compile(rb"[\t\n\r\x20-\x7e\x80-\xff]+")
 _BINARY: Final = ("audio/", "video/")  # never all text, whatever word they begin with
 _NAME_ENDING: Final = re.compile(r"\.([A-Za-z0-9]{1,5})$")
+_SHOW_BYTES: Final = 100
+_TITLE_BYTES: Final = 140  # with date, mark and ending far below the 255 of most file systems
+_FORBIDDEN: Final = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]')
+_SPACES: Final = re.compile(r"\s+")
+# Names of devices, whatever follows their first dot (Windows).
+_DEVICES: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)", re.IGNORECASE)
+# Control, format (also those that turn the direction of text), surrogate, private and unassigned characters.
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def sniff_type(head: bytes) -> str | None:
@@ -121,3 +137,34 @@ def _is_text(head: bytes) -> bool:
     except UnicodeDecodeError as problem:
         return problem.start >= len(head) - 3
     return True
+
+
+def link_names(
+    show: str | None, title: str | None, published_at: datetime, ending: str, media_id: str
+) -> Iterator[str]:
+    """Names to try in this order; the last one is unique."""
+    folder = safe_name(show or "", _SHOW_BYTES) or "untitled show"
+    day = published_at.astimezone(UTC).date().isoformat()
+    name = safe_name(title or "", _TITLE_BYTES) or "untitled"
+    dotted = f".{ending}" if ending else ""
+    yield f"{folder}/{day} {name}{dotted}"
+    yield f"{folder}/{day} {name} [{media_id[:6]}]{dotted}"
+    yield f"{folder}/{day} {name} [{media_id}]{dotted}"
+
+
+def name_key(path: str) -> str:
+    """What two names share when a file system may take them for one: case and composition."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", path).casefold())
+
+
+def safe_name(text: str, max_bytes: int) -> str:
+    """The text as one part of a path on any file system; "" when nothing of it is left."""
+    composed = unicodedata.normalize("NFC", text[: 4 * max_bytes])
+    visible = "".join(
+        " " if character.isspace() else character
+        for character in composed
+        if character.isspace() or unicodedata.category(character) not in _INVISIBLE
+    )
+    plain = _SPACES.sub(" ", _FORBIDDEN.sub(" ", visible))
+    cut = plain.strip(" .").encode()[:max_bytes].decode("utf-8", "ignore").strip(" .")
+    return f"_{cut}" if _DEVICES.match(cut) else cut

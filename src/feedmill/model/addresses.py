@@ -1,5 +1,5 @@
 """Addresses of feeds as they may be shown: without the tokens that some of them contain."""
-# Tested in tests/unit/observe/test_masking.py
+# Tested in tests/unit/observe/test_log.py
 
 import re
 from collections.abc import Iterable, Iterator

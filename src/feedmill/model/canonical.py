@@ -75,7 +75,7 @@ class Seen(Value):
     status: int | None = None
     is_feed: bool = False  # 2xx, and the document could be read
     digest: str | None = None  # of the body
-    signature: str | None = None  # of the feed, see canonicalise/signature.py
+    signature: str | None = None  # of the feed, see canonicalise/same_feed.py
     self_urls: tuple[str, ...] = ()  # the Link header's, then the document's own, as declared
     is_temporary: bool = False  # some hop was no permanent redirect
     spent: bool = True  # False: refused before anything was sent

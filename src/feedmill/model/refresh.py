@@ -3,9 +3,8 @@
 
 from feedmill.model.base import Value
 from feedmill.model.event import NewEvent
-from feedmill.model.feed import BlobRef, Feed, FetchRecord, HostPace, Lane
+from feedmill.model.feed import BlobRef, Feed, FetchRecord, HostPace, Lane, PushEvidence
 from feedmill.model.identity import Changes, KnownEntry, Removed
-from feedmill.model.push import PushEvidence
 from feedmill.model.running.job import JobStep, NewJob
 from feedmill.model.schedule import Decision
 from feedmill.model.screening import HeldEntry, LiveScreenState

@@ -1,4 +1,8 @@
-"""Normalises one parsed entry: the rules of 003 §3 as D10, D11 and D18 read them."""
+"""Normalises a parsed document: the feed, and each entry by the rules of 003 §3 as D10, D11 and D18 read them.
+
+`feedmill.normalise` at the top level is the function `normalise`; it hides the attribute of the same name
+that the package would have; `from feedmill.normalise.text import clean_text` works all the same.
+"""
 
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -7,28 +11,36 @@ from msgspec.structs import replace
 
 from feedmill.config import NormaliseConfig
 from feedmill.model.base import Value
-from feedmill.model.entry import Author, Entry, Finding, PublishedSource
-from feedmill.model.parsed import ParsedEntry, Person, Text
-from feedmill.normalise.dates.parse import parse_date
+from feedmill.model.entry import Author, Entry, Finding, NormalisedFeed, PublishedSource
+from feedmill.model.parsed import ParsedEntry, ParsedFeed, Person, Text
+from feedmill.normalise.dates import parse_date
 from feedmill.normalise.fields import (
     clean_categories,
     clean_language,
+    describe,
     field_findings,
     field_text,
+    find_suspicious,
     published_text,
     title_text,
 )
-from feedmill.normalise.html.body import EntryBody, content_body, summary_body
-from feedmill.normalise.links import bad_link, entry_links, usable_http_url
-from feedmill.normalise.media import entry_files, entry_image, with_embeds
+from feedmill.normalise.html.sanitise import EntryBody, content_body, summary_body
+from feedmill.normalise.links import (
+    bad_link,
+    entry_files,
+    entry_image,
+    entry_links,
+    usable_http_url,
+    with_embeds,
+)
 from feedmill.normalise.people import clean_authors, redact_emails
-from feedmill.normalise.suspicious import describe, find_suspicious
 from feedmill.normalise.text import remove_surrogates
 
 _SHORT_CHARS = 400  # what is longer is not worth remembering
 # Clocks and time zones are wrong by hours; what lies further ahead is an error or a trick to
 # stay on top.
 _TOLERANCE = timedelta(hours=24)
+_DEFAULTS = NormaliseConfig()
 
 
 class FeedContext(Value):
@@ -220,3 +232,52 @@ def _unread(field_name: str, text: str | None, moment: datetime | None) -> tuple
     if moment is not None or not text or not text.strip():
         return ()
     return (Finding(code="bad-date", field=field_name, detail=describe(text)),)
+
+
+def normalise(
+    parsed: ParsedFeed,
+    *,
+    url: str | None = None,
+    config: NormaliseConfig = _DEFAULTS,
+    seen_at: datetime | None = None,
+) -> NormalisedFeed:
+    """Clean a parsed document; never raises, whatever its publisher wrote.
+
+    `url` is where the document was found, for relative addresses; `seen_at` is the moment of the
+    fetch, which stands in for dates that are missing or lie in the future (D11).
+    """
+    base = parsed.base or url
+    context = FeedContext(
+        base=base or usable_http_url(parsed.link, None),
+        language=clean_language(parsed.language),
+        updated=parse_date(parsed.updated) or parse_date(parsed.published),
+    )
+    link = usable_http_url(parsed.link, base)
+    return NormalisedFeed(
+        title=title_text(parsed.title, config.title_max_chars),
+        subtitle=field_text(parsed.subtitle, config.summary_max_chars),
+        link=link,
+        self_url=usable_http_url(parsed.self_url, base),
+        authors=redact_emails(
+            clean_authors(parsed.authors, config.max_authors), config.author_emails
+        ),
+        categories=clean_categories(parsed.categories, config.max_categories),
+        language=context.language,
+        image=_image(parsed, base),
+        updated=context.updated,
+        entries=tuple(normalise_entry(entry, context, config, seen_at) for entry in parsed.entries),
+        findings=(
+            *field_findings("title", parsed.title, config.title_max_chars),
+            *field_findings("subtitle", parsed.subtitle, config.summary_max_chars),
+            *(bad_link("link", parsed.link) if link is None else ()),
+        ),
+    )
+
+
+def _image(parsed: ParsedFeed, base: str | None) -> str | None:
+    pictures = (
+        parsed.image.url if parsed.image else None,
+        parsed.itunes.image if parsed.itunes else None,
+        parsed.icon,
+    )
+    return next((url for url in (usable_http_url(p, base) for p in pictures) if url), None)

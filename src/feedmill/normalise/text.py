@@ -15,9 +15,9 @@ from collections.abc import Callable
 from functools import partial
 from html.entities import html5
 
-from feedmill.normalise.html.allowlist import REMOVED_TAGS
 from feedmill.normalise.html.tokens import (
     BLOCK_TAGS,
+    REMOVED_TAGS,
     TAG_PATTERN,
     html_tokens,
     is_address,

@@ -8,8 +8,7 @@ import msgspec
 
 from feedmill.model.addresses import mask_address
 from feedmill.model.derived.cluster import ClusterChange
-from feedmill.model.derived.full_text import FullText
-from feedmill.model.derived.media import MediaItem
+from feedmill.model.derived.fetched import FullText, MediaItem
 from feedmill.model.event import EventType, NewEvent
 from feedmill.model.feed import (
     Feed,

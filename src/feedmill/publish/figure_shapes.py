@@ -1,5 +1,5 @@
 """Shapes of figures, hosts, service levels, simulations and the status of the whole engine (002 §4.9, §10)."""
-# Tested in tests/unit/engine/service/health/test_figures_shapes.py
+# Tested in tests/unit/engine/service/test_figures_shapes.py
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -14,11 +14,9 @@ from msgspec import UNSET, Meta, UnsetType
 from feedmill.model.base import Value
 from feedmill.model.canonical import Canonical, Discovered, FoundFeed
 from feedmill.model.derived.cluster import Cluster, ClusterMember
-from feedmill.model.derived.full_text import FullText
-from feedmill.model.derived.media import MediaItem
+from feedmill.model.derived.fetched import FullText, MediaItem
 from feedmill.model.event import Cursor, Event, EventType, Revision, StoredArticle, StoredEntry
-from feedmill.model.feed import FeedType, FetchRecord
-from feedmill.model.push import PushState
+from feedmill.model.feed import FeedType, FetchRecord, PushState
 from feedmill.model.running import webhook
 from feedmill.model.running.job import JobState
 from feedmill.model.schedule import Circuit, DecisionReason, Health, HintSource, StepCode

@@ -1,24 +1,37 @@
-"""JSON of stored values, the same for REST, gRPC, NDJSON and the command line (002 §5).
+"""JSON of stored values, the same for every interface, and the cursors of their pages (002 §5).
+
+JSON of stored values, the same for REST, gRPC, NDJSON and the command line (002 §5).
 
 Values are plain builtins; instants are RFC 3339 in UTC. No credential ever gets here: overrides
 are shown by what they change, not by what they hold.
+
+Pagination cursors: opaque, and valid for one list only.
+
+A cursor holds the position of the last item that was shown, the list that it belongs to and a
+check sum. It is no secret and gives nothing away that the items do not say themselves; a cursor
+of another list, a cut one or a made-up one is refused before the store sees it.
 """
 
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime
 from typing import Any
+from zlib import crc32
 
 import msgspec
 
 from feedmill.config import MovesConfig, ScheduleConfig
+from feedmill.errors import CursorError
 from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.event import Revision, StoredEntry
 from feedmill.model.feed import Feed, FetchRecord
-from feedmill.model.running.token import Token
-from feedmill.model.running.webhook import DeadLetter, Webhook
+from feedmill.model.running.webhook import DeadLetter, Token, Webhook
 from feedmill.model.schedule import Decision
 from feedmill.publish.move_shapes import DEFAULT_MOVES
 from feedmill.publish.to_shapes import decision_shape, feed_shape, fetch_shape
+
+_MOST_CHARS = 4_000  # far above any position; what is longer is not even decoded
 
 
 def feed_wire(
@@ -102,3 +115,29 @@ def _plain(shape: Value) -> dict[str, Any]:
     """The shape as a JSON reader sees it."""
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(shape))
     return plain
+
+
+def write_cursor(kind: str, position: str | None) -> str | None:
+    """The position of a list as an opaque word; None at the end of the list."""
+    if position is None:
+        return None
+    plain = f"{kind}:{position}".encode()
+    whole = crc32(plain).to_bytes(4, "big") + plain
+    return urlsafe_b64encode(whole).rstrip(b"=").decode()
+
+
+def read_cursor(kind: str, cursor: str | None) -> str | None:
+    """The position that `write_cursor` was given; CursorError when it gave no such word."""
+    if cursor is None:
+        return None
+    if len(cursor) > _MOST_CHARS or not cursor.isascii():
+        raise CursorError(cursor)
+    try:
+        whole = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+    except (binascii.Error, ValueError):
+        raise CursorError(cursor) from None
+    plain = whole[4:]
+    found, _, position = plain.decode("ascii", "replace").partition(":")
+    if found != kind or write_cursor(kind, position) != cursor:
+        raise CursorError(cursor)
+    return position

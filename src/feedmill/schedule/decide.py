@@ -29,7 +29,6 @@ from feedmill.model.schedule import (
     StoredArrival,
 )
 from feedmill.schedule.arrivals import distinct_events, event_times, learn_arrivals
-from feedmill.schedule.budget import known_arrivals, wait_for_price
 from feedmill.schedule.delay import (
     add_jitter,
     leave_quiet_windows,
@@ -42,11 +41,13 @@ from feedmill.schedule.interval import (
     blend_cadence,
     current_interval,
     extend_cadence,
+    known_arrivals,
     measure_cadence,
     poll_like_canary,
     raise_to_ttl,
     raise_to_update_period,
     step_by_outcome,
+    wait_for_price,
 )
 
 _NO_HINTS = Hints()

@@ -24,10 +24,9 @@ from feedmill.schedule.arrivals import (
     hour_factors,
     weekday_factors,
 )
-from feedmill.schedule.budget import known_arrivals, late_factor, price_sec
 from feedmill.schedule.decide import config_of
 from feedmill.schedule.delay import DAY_NAMES
-from feedmill.schedule.interval import silence_sec
+from feedmill.schedule.interval import known_arrivals, late_factor, price_sec, silence_sec
 
 _BUSY = 1.5  # times the average: an hour or a day that is worth naming
 _NAMED = frozenset({"new-entries", "no-new-entries", "not-modified"})

@@ -16,7 +16,7 @@ from typing import Final
 
 from feedmill.model.base import Value
 from feedmill.model.screening import Calibration, Label, Method, Score, Screening
-from feedmill.screen.texts import TextScript
+from feedmill.screen.language import TextScript
 
 Raws = Mapping[str, float]  # topic: raw score
 

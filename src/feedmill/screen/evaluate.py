@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from feedmill.errors import TopicError
 from feedmill.model.base import Value
 from feedmill.model.screening import EvaluationEntry, Screening, ScreenText, Suggestion, TopicSet
-from feedmill.screen.texts import MAX_CATEGORY, MAX_FEED, MAX_SUMMARY, MAX_TITLE, clean_line
+from feedmill.screen.language import MAX_CATEGORY, MAX_FEED, MAX_SUMMARY, MAX_TITLE, clean_line
 from feedmill.screen.topics import topic_named
 
 ANY: Final = "any"

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.screening import ScreenText, TopicSet
-from feedmill.screen.texts import joined_text, screen_text_of
-from feedmill.screen.tokenise import fold_diacritics, tokenise, tokenise_with_positions
+from feedmill.screen.bm25 import fold_diacritics, tokenise, tokenise_with_positions
+from feedmill.screen.language import joined_text, screen_text_of
 
 Sign = Literal["instruction", "stuffing", "borrowed", "hidden-text"]
 

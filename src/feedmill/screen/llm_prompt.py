@@ -13,7 +13,7 @@ import msgspec
 
 from feedmill.model.base import Value
 from feedmill.model.screening import Judgement, Method, Score, ScreenText, TopicSet
-from feedmill.screen.texts import clean_line
+from feedmill.screen.language import clean_line
 
 Form = Literal["json_schema", "json_object", "plain"]
 

@@ -14,7 +14,7 @@ from html import unescape
 from operator import add
 from typing import Final
 
-from feedmill.model.derived.simplified_chinese import TO_SIMPLIFIED
+from feedmill.model.derived.search import TO_SIMPLIFIED
 
 # of an entry's text, and as many of its full text: PostgreSQL indexes 1 MB
 MAX_CHARS: Final = 60_000

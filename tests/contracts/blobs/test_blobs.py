@@ -24,7 +24,7 @@ from tests.support.blob_stores import (
 
 from feedmill.adapters.blobs.record import MAGIC, write_header
 from feedmill.config import StoreConfig
-from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.ports.io import Blobs
 from feedmill.errors import BlobError, BlobMoved, UsageError
 
 Opened = Callable[..., AbstractAsyncContextManager[Blobs]]

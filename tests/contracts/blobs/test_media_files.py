@@ -15,7 +15,7 @@ from feedmill.adapters.blobs.media_files import DiskMedia
 from feedmill.config import BlobsConfig
 from feedmill.engine.ports.media import MediaFiles
 from feedmill.errors import NotKeptError
-from feedmill.model.derived.media import PartialState
+from feedmill.model.derived.fetched import PartialState
 
 BODY = bytes(range(256)) * 100
 DIGEST = sha256(BODY).hexdigest()

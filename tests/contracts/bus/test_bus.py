@@ -18,7 +18,7 @@ from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config
-from feedmill.engine.ports.events import Bus
+from feedmill.engine.ports.entries import Bus
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
 

@@ -11,7 +11,7 @@ from tests.support.raw_http_server import answer, by_path, run, serving
 from tests.support.scripted_fetcher import ScriptedFetcher, said
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.io import Fetcher
 from feedmill.errors import UsageError
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import plan_fetch

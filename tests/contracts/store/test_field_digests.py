@@ -8,7 +8,7 @@ from tests.contracts.store.conftest import Tell
 from tests.support.sample_refreshes import HOUR, NOON, an_entry, new_feed, poll
 
 from feedmill.adapters.store import statements as sql
-from feedmill.model.field_digests import digests_of, digests_text
+from feedmill.model.identity import digests_of, digests_text
 from feedmill.model.page import EntryFilter
 
 BEFORE, AFTER = an_entry("a"), an_entry("a", "second")

@@ -7,7 +7,7 @@ from tests.contracts.store.conftest import Tell
 from tests.support.sample_refreshes import HOUR, NOON, an_entry, blob_ref, new_feed, poll
 
 from feedmill.engine.ports.store import Store
-from feedmill.model.derived.full_text import FullText
+from feedmill.model.derived.fetched import FullText
 from feedmill.model.feed import Feed
 from feedmill.model.page import EntryFilter
 from feedmill.model.running.job import JobStep

@@ -9,7 +9,7 @@ from tests.support.sample_refreshes import NOON, an_entry, new_feed, poll
 
 from feedmill.engine.ports.store import Store
 from feedmill.media.select import DOWNLOAD_KIND, media_id
-from feedmill.model.derived.media import MediaFilter, MediaItem, WantedFile
+from feedmill.model.derived.fetched import MediaFilter, MediaItem, WantedFile
 from feedmill.model.page import EntryFilter
 from feedmill.model.running.job import JobFilter, JobStep
 from feedmill.publish.events import event_of_media

@@ -8,7 +8,7 @@ from tests.support.sample_refreshes import a_refresh, an_entry, new_feed, poll
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.engine.ports.store import Store
-from feedmill.model.running.storage import PurgeCuts
+from feedmill.model.running.worker import PurgeCuts
 from feedmill.model.schedule import Decision
 from feedmill.schedule.arrivals import learn_arrivals
 

@@ -5,7 +5,7 @@ from tests.contracts.store.conftest import Tell
 from tests.support.sample_refreshes import DAY, HOUR, NOON, a_refresh, new_feed
 
 from feedmill.engine.ports.store import Store
-from feedmill.model.push import PushEvidence, PushSubscription
+from feedmill.model.feed import PushEvidence, PushSubscription
 from feedmill.model.running.job import NewJob
 
 HUB = "https://hub.example/"

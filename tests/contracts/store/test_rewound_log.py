@@ -3,8 +3,8 @@
 from tests.contracts.store.conftest import Tell
 from tests.support.sample_refreshes import NOON, new_feed
 
-from feedmill.engine.deliver.rewound_log import tell_if_rewound
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.deliver.read_log import tell_if_rewound
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill.engine.ports.store import Store
 from feedmill.publish.events import REWOUND_LEAP, event_of_new_feed
 

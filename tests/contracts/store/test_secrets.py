@@ -10,8 +10,7 @@ from tests.support.sample_refreshes import NOON, new_feed
 from feedmill.adapters.store.secret_keys import new_key, use_keys_of_environment
 from feedmill.engine.ports.store import Store
 from feedmill.errors import SecretKeyError
-from feedmill.model.feed import FeedOverrides
-from feedmill.model.push import PushSubscription
+from feedmill.model.feed import FeedOverrides, PushSubscription
 from feedmill.model.running.webhook import Webhook, WebhookSecret
 
 OWN = FeedOverrides(

@@ -8,8 +8,7 @@ from tests.support.sample_refreshes import DAY, HOUR, NOON, new_feed
 from feedmill.engine.ports.store import Store
 from feedmill.errors import UsageError
 from feedmill.model.event import Event, NewEvent
-from feedmill.model.running.token import Token
-from feedmill.model.running.webhook import DeadLetter, Settlement, Webhook, WebhookSecret
+from feedmill.model.running.webhook import DeadLetter, Settlement, Token, Webhook, WebhookSecret
 from feedmill.publish.events import event_of_removed_feed
 
 TOKEN = Token(id="token-1", name="reader", scopes=("read", "write"), created_at=NOON)

@@ -12,7 +12,7 @@ from feedmill.adapters.extractor import pool as pool_module
 from feedmill.adapters.extractor.pool import ExtractorPool
 from feedmill.config import FullTextConfig
 from feedmill.errors import MissingExtraError
-from feedmill.model.derived.full_text import ExtractedText, NoFullText, PageTask
+from feedmill.model.derived.fetched import ExtractedText, NoFullText, PageTask
 
 GOOD = PageTask(body=page(1).encode(), url="https://paper.example/1")
 CONFIG = FullTextConfig(deadline_sec=120.0)

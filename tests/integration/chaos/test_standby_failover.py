@@ -21,7 +21,7 @@ from tests.support.servers.postgres import PostgresServer
 from tests.support.waiting import HANG_GUARD_SEC, wait_until
 
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.engine.run.retry import is_transient
+from feedmill.engine.run.lifecycle import is_transient
 from feedmill.errors import StoreError
 from feedmill.model.entry import Entry
 

@@ -15,7 +15,7 @@ from tests.support.waiting import hang_guard, wait_until
 from tests.support.warm_process import Process, start_script
 
 from feedmill.app.services import open_services
-from feedmill.client import Client, follow
+from feedmill.client import Client, transport
 from feedmill.cluster.sketch import sketch
 from feedmill.config import Config, StoreConfig
 from feedmill.engine.ports.store import Store
@@ -24,7 +24,7 @@ from feedmill.engine.service.auth import issue_token
 from feedmill.errors import MissingError, RefusedError, TokenError
 from feedmill.interfaces.rest.server import rest_server
 from feedmill.model.derived.cluster import SketchBatch, StoryText
-from feedmill.model.derived.full_text import FullText
+from feedmill.model.derived.fetched import FullText
 from feedmill.model.derived.search import Highlight
 from feedmill.model.event import NewEvent
 from feedmill.publish.shapes import FeedChange
@@ -39,8 +39,8 @@ Story = Callable[[Stage, Client], Awaitable[None]]
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not wait long for a server that is about to come back."""
-    monkeypatch.setattr(follow, "_FIRST_WAIT_SEC", 0.05)
-    monkeypatch.setattr(follow, "_LONGEST_WAIT_SEC", 0.2)
+    monkeypatch.setattr(transport, "_FIRST_WAIT_SEC", 0.05)
+    monkeypatch.setattr(transport, "_LONGEST_WAIT_SEC", 0.2)
 
 
 def tell(home: Path, story: Story) -> None:

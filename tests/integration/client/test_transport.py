@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 
-from feedmill.client import Client, follow
+from feedmill.client import Client, transport
 from feedmill.errors import (
     AnswerError,
     BusyError,
@@ -39,7 +39,7 @@ Conversation = Callable[[Publisher, Client], Awaitable[None]]
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections are made again at once; how the waits grow has a test of its own."""
-    monkeypatch.setattr(follow, "_FIRST_WAIT_SEC", 0.001)
+    monkeypatch.setattr(transport, "_FIRST_WAIT_SEC", 0.001)
 
 
 def hold(
@@ -162,7 +162,7 @@ def test_the_waits_between_connections_grow_up_to_a_limit_and_begin_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(follow, "_FIRST_WAIT_SEC", 1.0)
+    monkeypatch.setattr(transport, "_FIRST_WAIT_SEC", 1.0)
 
     async def waited(seconds: float) -> None:
         waits.append(seconds)
@@ -172,7 +172,7 @@ def test_the_waits_between_connections_grow_up_to_a_limit_and_begin_anew(
         busy = Answer(status=429, headers=(("Retry-After", "77"),))
         mill.script(STREAM, *tired, busy, sse(1), Answer(status=500), sse(2))
         # Only where it watches: whatever else sleeps in this process goes on sleeping.
-        monkeypatch.setattr(follow, "asyncio", SimpleNamespace(sleep=waited))
+        monkeypatch.setattr(transport, "asyncio", SimpleNamespace(sleep=waited))
 
         await watched(client, 2)
 

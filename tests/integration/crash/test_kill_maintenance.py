@@ -1,7 +1,7 @@
 """Commands killed with -9 inside their transactions: migrate, purge, lanes, moves and merges.
 
 Killed before and after each commit, then run again: the store is sound, and has what an undisturbed run leaves.
-Raw documents and whole stores on the move are killed in test_move_blobs.py and test_copy_resume.py.
+Raw documents and whole stores on the move are killed in test_raw_store.py and test_copy_resume.py.
 """
 
 import asyncio

@@ -16,7 +16,7 @@ from tests.support.waiting import hang_guard
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.engine.maintain.retention import verify_media
-from feedmill.model.derived.media import MediaFilter
+from feedmill.model.derived.fetched import MediaFilter
 
 BODY = mp3(1, 600_000)
 

@@ -18,7 +18,7 @@ from feedmill.config import ObserveConfig
 from feedmill.engine.deliver.to_webhooks import deliver_once
 from feedmill.engine.jobs import fulltext, media
 from feedmill.engine.poll.scheduler import run_once
-from feedmill.engine.run.refresh_report import RefreshReport
+from feedmill.engine.run.report import RefreshReport
 from feedmill.engine.service.webhooks import add_webhook
 from feedmill.errors import MissingExtraError
 from feedmill.observe import log

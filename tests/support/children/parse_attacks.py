@@ -19,7 +19,7 @@ import msgspec
 from feedmill.model.entry import NormalisedFeed
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed, Unreadable
-from feedmill.normalise.feed import normalise
+from feedmill.normalise.entry import normalise
 from feedmill.parse.document import parse_document
 
 _ADDRESS_SPACE: Final = 1024**3

@@ -5,7 +5,7 @@ import signal
 
 from feedmill.app.services import make_bus, open_services
 from feedmill.app.settings import load_config
-from feedmill.engine.deliver.to_bus import run_relay
+from feedmill.engine.deliver.to_sinks import run_relay
 from feedmill.engine.run.lifecycle import Lifecycle
 
 

@@ -16,8 +16,8 @@ from tests.support.in_memory_web import (
     search,
 )
 
+from feedmill.canonicalise.pasted_url import blogger, feedburner, wordpress_candidates
 from feedmill.canonicalise.policies import UrlPolicy
-from feedmill.canonicalise.rewrites import blogger, feedburner, wordpress_candidates
 from feedmill.errors import UnknownPolicyError
 
 CLEAN = "https://paper.example/feed"

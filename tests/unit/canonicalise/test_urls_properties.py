@@ -5,17 +5,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.canonicalise.pasted_url import repair_protocol, resolve_url
+from feedmill.canonicalise.pasted_url import (
+    blogger,
+    feedburner,
+    repair_protocol,
+    resolve_url,
+    wordpress_candidates,
+)
 from feedmill.canonicalise.policies import (
+    ARTICLE_PARAMS,
     POLICIES,
     canonical_link,
     cleanliness,
     entry_spellings,
     feed_variants,
 )
-from feedmill.canonicalise.rewrites import blogger, feedburner, wordpress_candidates
-from feedmill.canonicalise.signature import neutralise_urls
-from feedmill.canonicalise.tracking import ARTICLE_PARAMS
+from feedmill.canonicalise.same_feed import neutralise_urls
 from feedmill.canonicalise.urls import (
     drop_params,
     http_url,

@@ -25,7 +25,7 @@ from feedmill.model import (
     parsed,
     schedule,
 )
-from feedmill.model.running import token, webhook, worker
+from feedmill.model.running import webhook, worker
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "docs" / "reference"
@@ -49,7 +49,7 @@ CODES = {
     "Move sources": feed.MoveSource,
     "Move proofs": feed.MoveProof,
     "Discovery": canonical.FoundReason,
-    "Scopes": token.Scope,
+    "Scopes": webhook.Scope,
     "Webhook pauses": webhook.PauseReason,
     "Readiness": worker.UnreadyReason,
     "Questions": candidate.QuestionState,

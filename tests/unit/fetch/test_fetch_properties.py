@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 
 from feedmill.config import FetchConfig
 from feedmill.fetch.caching import freshness_sec
-from feedmill.fetch.guard import check_url
-from feedmill.fetch.headers import link_headers
-from feedmill.fetch.http_dates import parse_http_date
+from feedmill.fetch.guard import check_address, check_url
+from feedmill.fetch.headers import link_headers, parse_http_date, parse_retry_after
 from feedmill.fetch.judge import judge
-from feedmill.fetch.plan import headers_for_hop, plan_fetch
-from feedmill.fetch.public_addresses import check_address
-from feedmill.fetch.redirects import next_hop
-from feedmill.fetch.retry_after import parse_retry_after
+from feedmill.fetch.plan import headers_for_hop, next_hop, plan_fetch
 from feedmill.fetch.robots import Rules
 from feedmill.model.fetch import (
     Allowed,

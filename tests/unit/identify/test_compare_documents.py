@@ -7,7 +7,7 @@ from feedmill.identify.compare_documents import ReadDocument, compare_documents
 from feedmill.model.derived.document_diff import DocumentDiff
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
-from feedmill.normalise.feed import normalise
+from feedmill.normalise.entry import normalise
 from feedmill.parse.document import parse_document
 
 NOW = datetime(2025, 10, 14, 12, tzinfo=UTC)

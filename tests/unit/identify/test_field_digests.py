@@ -8,7 +8,7 @@ import pytest
 
 from feedmill.identify.hashes import field_digests
 from feedmill.model.entry import Author, Entry
-from feedmill.model.field_digests import (
+from feedmill.model.identity import (
     FIELDS,
     NO_LIST,
     NO_VALUE,

@@ -10,7 +10,7 @@ from feedmill.media.resume import (
     judge_answer,
     resume_fields,
 )
-from feedmill.model.derived.media import PartialState
+from feedmill.model.derived.fetched import PartialState
 from feedmill.model.fetch import Headers
 
 STATE = PartialState(etag='"a"', last_modified="Mon", total=100, boot="b")

@@ -8,21 +8,14 @@ from tests.support.sample_refreshes import an_entry, new_feed
 
 from feedmill.adapters.store.tables.codec import feed_of_new
 from feedmill.config import IdentifyConfig, MediaConfig
-from feedmill.identify.identify import identify
-from feedmill.media.select import (
-    download_job,
-    media_id,
-    media_jobs,
-    rules_of,
-    select_files,
-    select_job,
-    wants_media,
-)
-from feedmill.model.derived.media import MediaRules
+from feedmill.identify.keys import identify
+from feedmill.media.select import download_job, media_id, rules_of, select_files
+from feedmill.model.derived.fetched import MediaRules
 from feedmill.model.entry import EntryEnclosure
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.model.identity import Added, Change, FeedIdentity
+from feedmill.schedule.follow_up import media_jobs, select_job, wants_media
 
 CONFIG = MediaConfig(tags=("podcast",))
 RULES = MediaRules(types=("audio/*", "video/mp4"), max_bytes=1_000, newest=0)

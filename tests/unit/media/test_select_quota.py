@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from feedmill.media.select import files_that_go
-from feedmill.model.derived.media import MediaFile
+from feedmill.model.derived.fetched import MediaFile
 
 
 def at(day: int) -> datetime:

@@ -7,10 +7,9 @@ import pytest
 from msgspec.structs import replace
 from tests.support.sample_refreshes import IDENTIFY, NOON, an_entry, new_feed
 
-from feedmill.identify.identify import identify
+from feedmill.identify.keys import identify
 from feedmill.model.derived.cluster import ClusterChange
-from feedmill.model.derived.full_text import FullText
-from feedmill.model.derived.media import MediaItem
+from feedmill.model.derived.fetched import FullText, MediaItem
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, HostPace, MergedFeed, Move
 from feedmill.model.identity import (

@@ -1,10 +1,17 @@
-"""One shape for every door, with the names of the specification and without a credential."""
+"""One shape for every door, with the names of the specification and without a credential.
+
+Cursors go out opaque and come back checked.
+"""
 
 from datetime import UTC, datetime, timedelta, timezone
 
 import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from feedmill.config import ScheduleConfig
+from feedmill.errors import CursorError
 from feedmill.model.event import RawRef, Revision, StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import Validators
@@ -15,8 +22,10 @@ from feedmill.publish.to_json import (
     feed_wire,
     fetch_wire,
     format_instant,
+    read_cursor,
     refresh_wire,
     revision_wire,
+    write_cursor,
 )
 from feedmill.schedule.decide import decide_next_poll
 
@@ -169,3 +178,52 @@ def test_a_decision_has_its_chain_of_reasons() -> None:
 def test_instants_are_rfc_3339_in_utc() -> None:
     assert format_instant(None) is None
     assert format_instant(NOON.astimezone(timezone(timedelta(hours=2)))) == "2025-10-14T12:00:00Z"
+
+
+@pytest.mark.parametrize("position", ["1", "1760436000000000.42", "7.0a1b"])
+def test_a_cursor_comes_back_as_the_position_that_it_was(position: str) -> None:
+    cursor = write_cursor("entries", position)
+
+    assert cursor is not None
+    assert position not in cursor
+    assert read_cursor("entries", cursor) == position
+
+
+def test_the_end_of_a_list_has_no_cursor_and_its_beginning_needs_none() -> None:
+    assert write_cursor("entries", None) is None
+    assert read_cursor("entries", None) is None
+
+
+def test_a_cursor_is_good_for_its_own_list_only() -> None:
+    cursor = write_cursor("feeds", "3")
+
+    with pytest.raises(CursorError, match="no cursor of this list"):
+        read_cursor("entries", cursor)
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "é", "A" * 201, "====", "AAAAAA", "\x00"])
+def test_a_made_up_cursor_is_refused(cursor: str) -> None:
+    with pytest.raises(CursorError):
+        read_cursor("entries", cursor)
+
+
+@given(st.text(max_size=60))
+def test_nothing_but_a_cursor_is_read_as_one(text: str) -> None:
+    try:
+        position = read_cursor("entries", text)
+    except CursorError:
+        return
+
+    assert write_cursor("entries", position) == text
+
+
+@given(st.integers(0, 30), st.integers(1, 255))
+def test_a_cursor_that_was_tampered_with_is_refused(at: int, change: int) -> None:
+    cursor = write_cursor("entries", "1760436000000000.42") or ""
+    place = at % len(cursor)
+    other = chr((ord(cursor[place]) + change) % 128)
+    if other == cursor[place]:
+        return
+
+    with pytest.raises(CursorError):
+        read_cursor("entries", cursor[:place] + other + cursor[place + 1 :])

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from feedmill.model.event import Event
-from feedmill.model.running.token import Token
-from feedmill.model.running.webhook import DeadLetter, Webhook, WebhookSecret
+from feedmill.model.running.webhook import DeadLetter, Token, Webhook, WebhookSecret
 from feedmill.publish.ndjson import position_of_line
 from feedmill.publish.to_json import dead_letter_wire, token_wire, webhook_wire
 

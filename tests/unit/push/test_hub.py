@@ -7,12 +7,12 @@ from feedmill.push.hub import (
     MIN_LEASE_SEC,
     BadHubRequest,
     HubRequest,
+    decode_form,
     delivery_headers,
     is_verified,
     read_hub_request,
     verification_url,
 )
-from feedmill.push.messages import decode_form
 
 CALLBACK, TOPIC = "https://reader.example/cb", "https://mill.example/tags/a/feed.atom"
 

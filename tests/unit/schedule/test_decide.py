@@ -26,8 +26,8 @@ from feedmill.schedule.decide import (
     outcome_of_status,
     own_schedule,
 )
+from feedmill.schedule.delay import merge_hints
 from feedmill.schedule.explain import step_in_words
-from feedmill.schedule.hints import merge_hints
 
 NOW = datetime(2025, 10, 14, 9, 30, tzinfo=UTC)
 STILL = ScheduleConfig(jitter_ratio=0)

@@ -18,9 +18,8 @@ from feedmill.schedule.decide import (
     learn_entries,
     outcome_of_status,
 )
-from feedmill.schedule.delay import DAY_NAMES, excludes_everything, is_quiet
+from feedmill.schedule.delay import DAY_NAMES, excludes_everything, is_quiet, merge_hints
 from feedmill.schedule.explain import explain_decision, step_in_words
-from feedmill.schedule.hints import merge_hints
 
 NOW = datetime(2025, 10, 14, 9, 30, tzinfo=UTC)
 CONFIG = ScheduleConfig()

@@ -11,7 +11,7 @@ from feedmill.config import ScheduleConfig
 from feedmill.model.parsed import PublisherHints
 from feedmill.model.schedule import Cadence, Decision, Hints, ScheduleState
 from feedmill.schedule.decide import decide_next_poll, outcome_of_status
-from feedmill.schedule.hints import merge_hints
+from feedmill.schedule.delay import merge_hints
 from feedmill.schedule.interval import ewma_of_gaps
 
 VECTORS = json.loads(

@@ -8,13 +8,13 @@ from feedmill.config import ScheduleConfig
 from feedmill.model.parsed import PublisherHints
 from feedmill.model.schedule import Cadence, ErrorBudget, Hints, ScheduleState
 from feedmill.schedule.decide import decide_next_poll, learn_times, outcome_of_status
+from feedmill.schedule.delay import merge_hints
 from feedmill.schedule.explain import (
     circuit_in_words,
     duration_in_words,
     explain_decision,
     instant_in_words,
 )
-from feedmill.schedule.hints import merge_hints
 
 NOW = datetime(2025, 10, 14, 1, 50, tzinfo=UTC)
 STILL = ScheduleConfig(jitter_ratio=0)

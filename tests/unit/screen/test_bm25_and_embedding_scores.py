@@ -18,14 +18,14 @@ from feedmill.screen.calibration import (
     scales_of,
     z_score,
 )
-from feedmill.screen.embedding_scores import (
+from feedmill.screen.fusion import (
     THIN,
     description_sentences,
     example_sentences,
     thin_margin,
     thin_scale,
+    topic_scores,
 )
-from feedmill.screen.fusion import topic_scores
 from feedmill.screen.topics import choose_topics, with_digest
 
 LEXICON = build_lexicon(TOPICS, REFERENCE)

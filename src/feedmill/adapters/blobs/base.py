@@ -28,10 +28,10 @@ from feedmill.adapters.blobs.record import (
 from feedmill.adapters.blobs.repack import Bodies, reencode, sweep
 from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource, SegmentStorage
 from feedmill.adapters.blobs.verify import verify_segments
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Clock
 from feedmill.errors import BlobError, UsageError
 from feedmill.model.feed import BlobRef
-from feedmill.model.running.storage import BlobProblem, Fate, RawNote, Segment
+from feedmill.model.running.worker import BlobProblem, Fate, RawNote, Segment
 
 T = TypeVar("T")
 

@@ -26,7 +26,7 @@ from feedmill.adapters.failpoints import reach
 from feedmill.adapters.files import PRIVATE_FILE, PRIVATE_FOLDER, make_folder, sync_folder
 from feedmill.engine.ports.media import PartialFile
 from feedmill.errors import NotKeptError
-from feedmill.model.derived.media import PartialState
+from feedmill.model.derived.fetched import PartialState
 
 P = ParamSpec("P")
 T = TypeVar("T")

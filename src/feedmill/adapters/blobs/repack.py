@@ -29,7 +29,7 @@ from feedmill.adapters.blobs.segment_source import (
 )
 from feedmill.errors import BlobError, BlobMoved
 from feedmill.model.feed import BlobRef
-from feedmill.model.running.storage import Fate
+from feedmill.model.running.worker import Fate
 
 Bodies = Sequence[tuple[BlobRef, str | None]]
 

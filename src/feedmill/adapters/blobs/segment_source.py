@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from feedmill.adapters.blobs.errors import not_a_segment_error
 from feedmill.adapters.blobs.record import ReadAt
-from feedmill.model.running.storage import Segment
+from feedmill.model.running.worker import Segment
 
 Write = Callable[[bytes], None]
 

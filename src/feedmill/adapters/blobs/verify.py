@@ -8,7 +8,7 @@ from feedmill.adapters.blobs.record import DamagedRange, IntactRecord, iterate_r
 from feedmill.adapters.blobs.segment_source import SegmentStorage
 from feedmill.errors import BlobError, BlobMoved
 from feedmill.model.feed import BlobRef
-from feedmill.model.running.storage import BlobFault, BlobProblem
+from feedmill.model.running.worker import BlobFault, BlobProblem
 
 _FAULTS: dict[str, BlobFault] = {"moved": "missing", "damaged": "damaged"}
 

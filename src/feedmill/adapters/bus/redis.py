@@ -26,7 +26,7 @@ from redis.exceptions import (
 from feedmill.adapters.bus.address import BusAddress
 from feedmill.adapters.failpoints import reach
 from feedmill.config import BusConfig
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill.errors import ConfigError, SinkError
 from feedmill.model.event import Event
 from feedmill.publish.cloudevents import bus_message

@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from feedmill.adapters.extractor.pool import LENGTH
-from feedmill.extract.page import VERSION, count_words, extract_page
-from feedmill.model.derived.full_text import ExtractedText, NoFullText, PageTask
+from feedmill.extract import VERSION, count_words, extract_page
+from feedmill.model.derived.fetched import ExtractedText, NoFullText, PageTask
 from feedmill.normalise.html.sanitise import clean_html
 
 _task: Final = msgspec.msgpack.Decoder(PageTask)

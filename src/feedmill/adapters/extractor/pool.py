@@ -16,7 +16,7 @@ import msgspec
 
 from feedmill.config import FullTextConfig
 from feedmill.errors import MissingExtraError
-from feedmill.model.derived.full_text import ExtractedText, NoFullText, PageTask
+from feedmill.model.derived.fetched import ExtractedText, NoFullText, PageTask
 
 LENGTH: Final = struct.Struct(">I")  # in front of each message
 _START_SEC: Final = 60.0  # to import everything, on a machine that is busy

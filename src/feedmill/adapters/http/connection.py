@@ -19,7 +19,7 @@ from feedmill.adapters.http.response_buffer import (
 )
 from feedmill.adapters.http.stall_watch import StallWatch
 from feedmill.config import FetchConfig
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Clock
 from feedmill.errors import ConfigError, NotSentError
 from feedmill.model.fetch import FailureReason, FetchLimits, RefusalReason
 from feedmill.observe.traces import Trace, recorded_trace

@@ -23,12 +23,11 @@ from typing import Any
 import pycurl
 
 from feedmill.adapters.http.response_buffer import ResponseBuffer
-from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.fetcher import BodyRoom, BodySink
+from feedmill.engine.ports.io import BodyRoom, BodySink, Clock
 from feedmill.errors import UsageError
+from feedmill.fetch.guard import check_address, parse_ip_address
 from feedmill.fetch.headers import is_sendable
 from feedmill.fetch.proxy import Proxy
-from feedmill.fetch.public_addresses import check_address, parse_ip_address
 from feedmill.model.base import Value
 from feedmill.model.fetch import Headers
 

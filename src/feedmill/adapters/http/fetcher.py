@@ -20,13 +20,11 @@ from feedmill.adapters.http.happy_eyeballs import (
 from feedmill.adapters.http.resolver import AddressCheck, AsyncResolver, Resolver, SystemResolver
 from feedmill.adapters.http.response_buffer import REDIRECTS, BufferedResponse
 from feedmill.config import FetchConfig
-from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.fetcher import BodyRoom, BodySink
+from feedmill.engine.ports.io import BodyRoom, BodySink, Clock
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import header_value
-from feedmill.fetch.plan import headers_for_hop
+from feedmill.fetch.plan import headers_for_hop, next_hop
 from feedmill.fetch.proxy import Proxy, read_proxy
-from feedmill.fetch.redirects import next_hop
 from feedmill.model.base import Value
 from feedmill.model.fetch import (
     Allowed,

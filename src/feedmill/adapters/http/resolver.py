@@ -22,9 +22,8 @@ import msgspec
 
 from feedmill.adapters.http.response_buffer import BufferedResponse
 from feedmill.canonicalise.policies import registrable_domain
-from feedmill.engine.ports.clock import Clock
-from feedmill.fetch.guard import check_url, is_listed_host
-from feedmill.fetch.public_addresses import check_address
+from feedmill.engine.ports.io import Clock
+from feedmill.fetch.guard import check_address, check_url, is_listed_host
 from feedmill.model.fetch import Allowed, Refused
 
 LookupHost = Callable[[str], tuple[str, ...]]

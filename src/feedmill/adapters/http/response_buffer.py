@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pycurl
 
 from feedmill.adapters.http.decoders import BodyDecoder, DecodeError, readable_codings
-from feedmill.engine.ports.fetcher import BodySink
+from feedmill.engine.ports.io import BodySink
 from feedmill.fetch.headers import header_list, header_value
 from feedmill.model.base import Value
 from feedmill.model.fetch import FailureReason, FetchLimits, Headers, RefusalReason

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from feedmill.adapters.http.response_buffer import ResponseBuffer
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Clock
 from feedmill.model.fetch import FetchLimits
 
 _ROUNDS_PER_LIMIT = 10

@@ -17,7 +17,7 @@ from feedmill.adapters.screeners.encoders import Encoder, Matrix, checked_vector
 from feedmill.model.base import Value
 from feedmill.model.screening import Method, Score, ScreenText, Topic, TopicSet
 from feedmill.screen.calibration import EMBEDDING, Scale, probability, scales_of, z_score
-from feedmill.screen.embedding_scores import (
+from feedmill.screen.fusion import (
     BACKGROUND_NEAREST,
     BACKGROUND_SHARE,
     THIN,
@@ -26,8 +26,7 @@ from feedmill.screen.embedding_scores import (
     thin_margin,
     thin_scale,
 )
-from feedmill.screen.language import language_of
-from feedmill.screen.texts import TextScript, joined_text, script_of
+from feedmill.screen.language import TextScript, joined_text, language_of, script_of
 from feedmill.screen.topics import known_share
 
 _MAX_CHARS: Final = 1_000

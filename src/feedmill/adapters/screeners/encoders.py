@@ -18,7 +18,7 @@ import numpy as np
 
 from feedmill.adapters.screeners.token_ids import TokenReader
 from feedmill.config import ScreenConfig
-from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.io import Fetcher
 from feedmill.errors import MissingExtraError, ScreenerError
 from feedmill.model.base import Value
 from feedmill.model.fetch import FetchLimits, Post

@@ -14,10 +14,9 @@ import msgspec
 
 from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.config import ScreenConfig
-from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.io import Clock, Fetcher
 from feedmill.errors import ScreenerError
-from feedmill.fetch.retry_after import retry_after_sec
+from feedmill.fetch.headers import retry_after_sec
 from feedmill.model.base import Value
 from feedmill.model.fetch import FetchLimits, Headers, Post, RawResponse
 from feedmill.model.screening import Judgement, Method, Score, ScreenText, TopicSet

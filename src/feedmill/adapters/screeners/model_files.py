@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final
 
-from feedmill.engine.ports.fetcher import Fetcher
+from feedmill.engine.ports.io import Fetcher
 from feedmill.engine.run.atomic_file import atomic_file, write_file
 from feedmill.errors import NotFoundError, ScreenerError
 from feedmill.model.base import Value

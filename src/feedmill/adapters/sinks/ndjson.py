@@ -22,7 +22,7 @@ from typing import BinaryIO, Final, cast
 
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.files import PRIVATE_FILE, make_folder, sync_folder
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
 from feedmill.publish.ndjson import event_line, is_event_line, position_of_line

@@ -16,7 +16,7 @@ from feedmill.adapters.store.tables.subscriptions.decision_codec import decision
 from feedmill.adapters.store.transfer.tables import LEFT_BEHIND, TABLES, Table
 from feedmill.errors import FeedmillError
 from feedmill.model.addresses import mask_address
-from feedmill.model.running.storage import CheckedRows
+from feedmill.model.running.worker import CheckedRows
 
 ROWS_AT_ONCE: Final = 200
 _TABLES: Final = {table.name: table for table in TABLES} | {

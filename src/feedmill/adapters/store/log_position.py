@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from feedmill.adapters.files import PRIVATE_FILE
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill.model.event import Event
 
 FILE_NAME: Final = "log-position"

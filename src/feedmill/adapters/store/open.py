@@ -17,10 +17,10 @@ from feedmill.adapters.store.log_position import FILE_NAME, LogPosition
 from feedmill.adapters.store.sqlite.connection import connect, translated
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.config import Config
-from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
+from feedmill.engine.ports.io import Clock
 from feedmill.engine.ports.store import Store
-from feedmill.engine.run.retry import STORE_AWAY
+from feedmill.engine.run.lifecycle import STORE_AWAY
 from feedmill.errors import MissingExtraError, StoreError
 from feedmill.schedule.host_pace import gap_ms, lanes_by_host
 

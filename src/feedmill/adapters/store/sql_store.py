@@ -49,9 +49,8 @@ from feedmill.adapters.store.tables.subscriptions import push as push_table
 from feedmill.errors import DAMAGE, StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim, HostPace, Lane
-from feedmill.model.running.storage import PurgeCuts, StoreIdentity
 from feedmill.model.running.webhook import Settlement
-from feedmill.model.running.worker import Worker
+from feedmill.model.running.worker import PurgeCuts, StoreIdentity, Worker
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from feedmill.canonicalise.discovery.html_page import Element, HtmlPage, plain_url, read_page
 from feedmill.canonicalise.pasted_url import convert_feed_scheme
 from feedmill.canonicalise.policies import canonical_link
-from feedmill.canonicalise.same_blog import title_words
+from feedmill.canonicalise.same_feed import title_words
 from feedmill.canonicalise.urls import HttpUrl, split_url
 from feedmill.model.canonical import FoundBy, FoundFeed
 from feedmill.model.parsed import Link

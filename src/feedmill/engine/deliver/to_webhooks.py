@@ -13,15 +13,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from feedmill.engine.deliver.read_log import ENTRIES_AT_ONCE, with_entries
 from feedmill.engine.deliver.webhook_request import (
     DeliveryAttempt,
     batch_of,
     send_batch,
     settlement_of,
 )
-from feedmill.engine.deliver.whole_entries import ENTRIES_AT_ONCE, with_entries
-from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.retry import Backoff
+from feedmill.engine.run.lifecycle import Backoff, Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError, NotSentError
 from feedmill.model.event import Event

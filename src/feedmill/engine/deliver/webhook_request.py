@@ -6,10 +6,9 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from feedmill.canonicalise.urls import split_url
-from feedmill.engine.deliver.whole_entries import with_entries, without_entry
+from feedmill.engine.deliver.read_log import with_entries, without_entry
 from feedmill.engine.run.services import Services
-from feedmill.fetch.headers import is_sendable
-from feedmill.fetch.retry_after import retry_after_sec
+from feedmill.fetch.headers import is_sendable, retry_after_sec
 from feedmill.model.event import Event
 from feedmill.model.fetch import FetchLimits, Post
 from feedmill.model.running.webhook import DeadLetter, Delivery, Settlement, Webhook

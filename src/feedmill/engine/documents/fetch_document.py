@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import split_url
 from feedmill.config import FetchConfig
-from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.fetcher import BodyRoom, Fetcher
+from feedmill.engine.ports.io import BodyRoom, Clock, Fetcher
 from feedmill.engine.run.services import Services
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.judge import judge
@@ -21,10 +20,10 @@ from feedmill.fetch.plan import (
     ACCEPT_FEED,
     ACCEPT_PAGE,
     is_trusted,
+    permanent_target,
     plan_feed_fetch,
     without_credentials,
 )
-from feedmill.fetch.redirects import permanent_target
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.model.fetch import (

@@ -14,8 +14,8 @@ from feedmill.model.base import Value, filled
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.fetch import Headers, RawDocument
 from feedmill.model.parsed import Unreadable
-from feedmill.normalise.feed import normalise
-from feedmill.observe.masking import mask_secrets, secrets_in
+from feedmill.normalise.entry import normalise
+from feedmill.observe.log import mask_secrets, secrets_in
 from feedmill.parse.document import parse_document
 
 _SHORTEST_SECRET: Final = 6  # what is shorter would be found in every text

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from feedmill.engine.ports.blobs import Blobs, RawIndex
+from feedmill.engine.ports.io import Blobs, RawIndex
 from feedmill.errors import BlobMoved, NotFoundError
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord

@@ -15,21 +15,25 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 
 from feedmill.config import Config
-from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.ports.entries import CommitStore
+from feedmill.engine.run.memory_budget import PARSE_THREADS
 from feedmill.identify.diff import diff
-from feedmill.identify.document_profile import DocumentProfile, profile_document
-from feedmill.identify.hashes import as_utc
-from feedmill.identify.identify import (
+from feedmill.identify.document_profile import (
+    DocumentProfile,
+    apply_tombstones,
+    profile_document,
+    remove_absent,
+    without_withdrawn,
+)
+from feedmill.identify.hashes import GUID, as_utc, volatile_levels
+from feedmill.identify.keys import (
     articles_of,
     identify,
+    identity_keys,
     keys_of,
     known_slice_digests,
     match_unchanged,
 )
-from feedmill.identify.keys import identity_keys
-from feedmill.identify.removals import apply_tombstones, remove_absent, without_withdrawn
-from feedmill.identify.volatile import GUID, volatile_levels
 from feedmill.model.base import Value
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.entry import Entry, NormalisedFeed
@@ -49,7 +53,7 @@ from feedmill.model.identity import (
 from feedmill.model.parsed import ParsedFeed, Tombstone, Unreadable
 from feedmill.model.refresh import ExistingEntries
 from feedmill.model.screening import LiveScreenState, Screening
-from feedmill.normalise.feed import normalise
+from feedmill.normalise.entry import normalise
 from feedmill.observe.traces import span
 from feedmill.parse.document import parse_document
 

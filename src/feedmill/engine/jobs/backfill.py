@@ -3,7 +3,7 @@
 The first step makes no request for a page: it reads the links of the feed's current document, which is
 stored. Each further step reads one page, and its entries and the job's new cursor are one transaction: a
 crash repeats one page at most and stores nothing twice. The feed's own state, its schedule among it, is
-left alone. Which page comes next is decided by `archive/walk.py`.
+left alone. Which page comes next is decided by `archive.py`.
 """
 # Tested in tests/integration/engine/jobs/test_backfill.py
 
@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from feedmill.archive.walk import (
-    BACKFILL,
+from feedmill.archive import (
     ArchivePage,
     ArchiveWalk,
     Stop,
@@ -24,15 +23,15 @@ from feedmill.archive.walk import (
 )
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer
-from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.documents.raw_documents import BACKFILL as OUTCOME
 from feedmill.engine.documents.raw_documents import keep_document, load_document
 from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
 from feedmill.engine.documents.unscheduled import commit_unscheduled, unscheduled
 from feedmill.engine.jobs.kind import JobKind, JobRun, KindLimits
 from feedmill.engine.poll.fetch_record import record_fetch, with_reading
+from feedmill.engine.run.memory_budget import PARSE_THREADS
 from feedmill.engine.run.services import Services
-from feedmill.engine.subscribe.robots_gate import allows_by_robots, robots_url
+from feedmill.engine.subscribe.host_queue import allows_by_robots, robots_url
 from feedmill.fetch.headers import link_headers, links_with_rel
 from feedmill.model import fetch as answers
 from feedmill.model.feed import Feed
@@ -40,6 +39,7 @@ from feedmill.model.fetch import Fresh, Gone, RawDocument
 from feedmill.model.parsed import Link, ParsedFeed
 from feedmill.model.running.job import Again, Done, Failed, JobResult, Later
 from feedmill.parse.document import parse_document
+from feedmill.schedule.follow_up import BACKFILL
 
 _NOT_THERE: Final = frozenset({404, 410})
 

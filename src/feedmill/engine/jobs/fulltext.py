@@ -13,18 +13,18 @@ from msgspec.structs import replace
 
 from feedmill.config import Config, FetchConfig
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict
-from feedmill.engine.documents.full_text import failed_page, store_full_text
+from feedmill.engine.documents.fetched import failed_page, store_full_text
 from feedmill.engine.jobs.kind import FINAL_REASONS, JobKind, JobRun, KindLimits
-from feedmill.engine.ports.fetcher import Fetcher, FetchOptions
-from feedmill.engine.subscribe.robots_gate import RobotsGate
+from feedmill.engine.ports.io import Fetcher, FetchOptions
+from feedmill.engine.subscribe.host_queue import RobotsGate
 from feedmill.errors import MissingExtraError
-from feedmill.extract.opt_in import KIND as NAME
-from feedmill.extract.opt_in import wants_full_text
-from feedmill.model.derived.full_text import FullText, NoFullText
+from feedmill.model.derived.fetched import FullText, NoFullText
 from feedmill.model.event import StoredEntry
 from feedmill.model.fetch import FetchPlan, Fresh, Post, RawResponse
 from feedmill.model.running.job import Done, Failed, JobResult, Later
 from feedmill.publish.events import event_of_full_text
+from feedmill.schedule.follow_up import FULL_TEXT as NAME
+from feedmill.schedule.follow_up import wants_full_text
 
 _MAX_ATTEMPTS: Final = 3  # one try and two more
 _ENDED: Final = "ended"  # in the cursor of a job, written together with the text

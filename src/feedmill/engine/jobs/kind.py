@@ -12,9 +12,9 @@ from feedmill.engine.documents.fetch_document import Answer, fetch_and_judge, ou
 from feedmill.engine.run.lane_lease import LaneLease
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
+from feedmill.fetch.headers import retry_after_sec
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import limits_of
-from feedmill.fetch.retry_after import retry_after_sec
 from feedmill.model.feed import FeedOverrides, Lane
 from feedmill.model.fetch import (
     REFUSED_URLS,

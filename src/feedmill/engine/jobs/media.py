@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import describe_verdict
-from feedmill.engine.documents.media import make_room, media_of, store_media, sweep_media
+from feedmill.engine.documents.fetched import make_room, media_of, store_media, sweep_media
 from feedmill.engine.jobs.kind import FINAL_REASONS, JobKind, JobRun, KindLimits
 from feedmill.engine.ports.media import PartialFile
-from feedmill.engine.run.pages import each_page
+from feedmill.engine.run.services import each_page
 from feedmill.errors import UsageError
 from feedmill.fetch.headers import header_value
 from feedmill.fetch.judge import judge
@@ -32,9 +32,9 @@ from feedmill.media.resume import (
     judge_file,
     resume_fields,
 )
-from feedmill.media.select import DOWNLOAD_KIND, SELECT_KIND, rules_of, select_files, wants_media
+from feedmill.media.select import DOWNLOAD_KIND, rules_of, select_files
 from feedmill.media.types import HEAD_BYTES
-from feedmill.model.derived.media import MediaItem
+from feedmill.model.derived.fetched import MediaItem
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed
 from feedmill.model.fetch import FetchPlan, Headers, RawResponse
@@ -42,6 +42,7 @@ from feedmill.model.page import EntryFilter
 from feedmill.model.running.job import Again, Done, Failed, JobResult, Later
 from feedmill.observe.traces import span
 from feedmill.publish.events import event_of_media
+from feedmill.schedule.follow_up import SELECT_MEDIA, wants_media
 
 _MAX_ATTEMPTS: Final = 5
 _UNKNOWN_BYTES: Final = 16 * 1024 * 1024  # reserved for a file of unknown length
@@ -94,7 +95,7 @@ def limits_of(config: Config) -> KindLimits:
 
 
 KINDS: Final = (
-    JobKind(SELECT_KIND, select_media),
+    JobKind(SELECT_MEDIA, select_media),
     JobKind(
         DOWNLOAD_KIND,
         download_media,

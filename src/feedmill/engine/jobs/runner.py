@@ -21,11 +21,10 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from feedmill.engine.jobs import backfill, cluster, fulltext, media, websub, websub_hub
+from feedmill.engine.jobs import backfill, cluster, fulltext, media, websub
 from feedmill.engine.jobs.kind import JobKind, JobRun, settlement_of
 from feedmill.engine.run.lane_lease import LaneLease
-from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.retry import Backoff, is_transient, retry
+from feedmill.engine.run.lifecycle import Backoff, Lifecycle, is_transient, retry
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError, NotSentError
 from feedmill.fetch.guard import printable_url
@@ -53,7 +52,7 @@ KINDS: Final[tuple[JobKind, ...]] = (
     fulltext.KIND,
     *media.KINDS,
     *websub.KINDS,
-    websub_hub.KIND,
+    websub.KIND,
 )
 
 

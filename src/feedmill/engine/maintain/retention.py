@@ -11,10 +11,10 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
-from feedmill.engine.documents.media import tidy_media
+from feedmill.engine.documents.fetched import tidy_media
 from feedmill.engine.documents.raw_documents import decode_note
-from feedmill.engine.maintain.check_store import REPAIR, check_store, unless_damaged
-from feedmill.engine.maintain.raw_owner import (
+from feedmill.engine.maintain.check_store import REPAIR, check_store, reindex, unless_damaged
+from feedmill.engine.maintain.raw_store import (
     check_raw_owner,
     describe_owner,
     describe_unindexed,
@@ -22,19 +22,15 @@ from feedmill.engine.maintain.raw_owner import (
     holds_only_known,
     unindexed_segments,
 )
-from feedmill.engine.maintain.search_index import reindex
-from feedmill.engine.ports.blobs import Blobs, RawIndex
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Blobs, Clock, RawIndex
 from feedmill.engine.ports.maintenance import LeaseStore, MaintenanceStore
 from feedmill.engine.ports.media import MediaFiles, MediaStore
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lane_lease import clock_ahead_sec
-from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.pages import each_page
-from feedmill.engine.run.retry import Backoff
-from feedmill.engine.run.services import Services
+from feedmill.engine.run.lifecycle import Backoff, Lifecycle
+from feedmill.engine.run.services import Services, each_page
 from feedmill.errors import BlobError, FeedmillError
-from feedmill.model.running.storage import BlobProblem, PurgeCuts, Segment
+from feedmill.model.running.worker import BlobProblem, PurgeCuts, Segment
 from feedmill.observe import log
 from feedmill.publish.events import event_of_quota
 

@@ -17,18 +17,18 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from feedmill.config import MovesConfig
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict, probe_other_host
 from feedmill.engine.moves.detect import (
     detect_https_move,
     exposes_secrets,
+    find_on_site,
     has_enough_sightings,
     https_url_to_probe,
     is_gone,
+    is_lost,
     reason_against_move,
     recently_left_at,
 )
-from feedmill.engine.moves.find_lost import find_on_site, is_lost
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import validate_address
 from feedmill.engine.subscribe.host_queue import MAX_WAIT_SEC
@@ -54,13 +54,6 @@ class MoveResult(Value):
     reason: str = ""  # why not: a MoveReason, or why it could not be fetched
     move: Move | None = None
     into: str | None = None  # the feed that took this one over
-
-
-def may_follow(feed: Feed, now: datetime, config: MovesConfig) -> bool:
-    """False when a poll that worked leaves nothing for `apply_move` to look at, as most do."""
-    if feed.move is not None or feed.last_success_at != feed.last_fetch_at:
-        return True
-    return https_url_to_probe(feed, now, config) is not None
 
 
 async def apply_move(

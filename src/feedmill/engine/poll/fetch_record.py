@@ -1,8 +1,15 @@
-"""What is stored about one poll: the record of the request, and the facts about the feed it changed."""
+"""What one poll leaves: the record of the request, the facts about the feed that it changed, and the pace that it shows.
+
+What is stored about one poll: the record of the request, and the facts about the feed it changed.
+
+Dates a poll by the clock that is valid when it is committed: the clock may be set while it runs (H32).
+
+Learns how often a feed publishes from what a poll shows: the state that the schedule carries.
+"""
 # Tested in tests/integration/engine/poll/
 
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec.structs import replace
@@ -10,17 +17,25 @@ from msgspec.structs import replace
 from feedmill.canonicalise.urls import is_same_site, split_url
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict
 from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, SameBody
+from feedmill.engine.run.services import Services
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.headers import redact_headers
-from feedmill.fetch.redirects import permanent_target
-from feedmill.identify.volatile import learn_volatile
+from feedmill.fetch.plan import permanent_target
+from feedmill.identify.hashes import learn_volatile
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord, ValidatorUse
 from feedmill.model.fetch import Fresh, Headers, RawResponse, Unchanged, Validators, Verdict
+from feedmill.model.refresh import Refresh
+from feedmill.model.schedule import ScheduleState
 from feedmill.observe.traces import Facts, Trace, Traces
+from feedmill.schedule.arrivals import event_times
+from feedmill.schedule.decide import learn_stored, learn_times
 
 HTTP_VERSION: Final = "HTTP/1.1"  # the only one that the fetcher speaks
 Reading = ComparedDocument | SameBody | NotAFeed | None  # None: there was nothing to read
+_CLOCK_JITTER: Final = timedelta(seconds=1)  # between two readings of a clock that was not set
+_STORED_ARRIVALS: Final = 2_000  # entries of a feed that its pace is learnt from
+_PUSHED_ARRIVALS: Final = 200  # of them, those that pings brought since the last poll
 
 
 def record_fetch(
@@ -258,3 +273,69 @@ def _redacted(headers: Headers, overrides: FeedOverrides) -> Headers:
         (name, "[redacted]" if name.lower() in own else value)
         for name, value in redact_headers(headers)
     )
+
+
+def redate(result: Refresh, now: datetime, elapsed: timedelta) -> Refresh:
+    """The result, moved to now when its date cannot be one of the last `elapsed`: the clock was set (H32).
+
+    Dated by a clock that was ahead, a feed would be silent for as long as that clock was ahead.
+    """
+    fetch, feed, decision = result.fetch, result.feed, result.decision
+    by = now - fetch.fetched_at
+    if -_CLOCK_JITTER <= by <= elapsed + _CLOCK_JITTER:
+        return result
+    next_poll_at = feed.next_poll_at + by
+    return replace(
+        result,
+        fetch=replace(fetch, fetched_at=now),
+        feed=replace(
+            feed,
+            next_poll_at=next_poll_at,
+            last_fetch_at=now,
+            last_decision_at=None if feed.last_decision_at is None else now,
+        ),
+        decision=None if decision is None else replace(decision, next_poll_at=next_poll_at),
+    )
+
+
+async def learn_pace(
+    feed: Feed, answer: Answer, reading: Reading, services: Services
+) -> tuple[ScheduleState, tuple[float, ...]]:
+    """The schedule's state with what the answer shows of the feed's pace, and when entries came out.
+
+    A feed that was polled before this was remembered is learnt from what is stored of it, once.
+    """
+    state, config = feed.schedule, services.config.schedule
+    if not isinstance(answer.verdict, Fresh | Unchanged) or isinstance(reading, NotAFeed):
+        return state, ()
+    known: tuple[float, ...] = ()
+    if state.arrivals is None and feed.last_success_at is not None:
+        stored = await services.store.stored_arrivals(feed.id, _STORED_ARRIVALS)
+        window = feed.new_entries_last_fetch
+        state, known = learn_stored(state, stored, now=answer.at, window=window, config=config)
+    pushed = () if known else await _pushed_times(feed, services)
+    if not isinstance(reading, ComparedDocument):
+        window = state.arrivals.window if state.arrivals else 0
+        state = (
+            learn_times(state, pushed, now=answer.at, window=window, config=config)
+            if pushed
+            else state
+        )
+        return state, known + pushed
+    if state.arrivals is not None and not reading.new_dates and not pushed:
+        if state.arrivals.window != reading.seen:
+            state = replace(state, arrivals=replace(state.arrivals, window=reading.seen))
+        return state, known
+    found = event_times(reading.new_dates, previous_at=feed.last_success_at, now=answer.at)
+    times = tuple(sorted((*pushed, *found)))
+    state = learn_times(state, times, now=answer.at, window=reading.seen, config=config)
+    return state, known + times
+
+
+async def _pushed_times(feed: Feed, services: Services) -> tuple[float, ...]:
+    """When entries came in since the last poll: a ping comes when its entry comes out."""
+    if services.config.push.public_url is None or not feed.hubs or feed.last_success_at is None:
+        return ()
+    stored = await services.store.stored_arrivals(feed.id, _PUSHED_ARRIVALS)
+    seen = (one.first_seen for one in stored if one.first_seen > feed.last_success_at)
+    return tuple(sorted(at.timestamp() for at in seen))

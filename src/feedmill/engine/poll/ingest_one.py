@@ -10,7 +10,7 @@ from feedmill.engine.documents.read_document import NotAFeed, read_and_compare, 
 from feedmill.engine.documents.unscheduled import commit_unscheduled, unscheduled
 from feedmill.engine.poll.fetch_record import with_reading
 from feedmill.engine.poll.refresh import refresh
-from feedmill.engine.run.refresh_report import report_entries
+from feedmill.engine.run.report import report_entries
 from feedmill.engine.run.services import Services
 from feedmill.model.base import Value
 from feedmill.model.feed import Feed, FetchRecord

@@ -47,15 +47,13 @@ from feedmill.engine.documents.fetch_document import (
     probe_other_host,
 )
 from feedmill.engine.documents.unscheduled import commit_unscheduled
-from feedmill.engine.moves.detect import is_same_host
-from feedmill.engine.moves.follow import apply_move, may_follow
-from feedmill.engine.poll.fetch_record import begin_poll
-from feedmill.engine.poll.redate import redate
+from feedmill.engine.moves.detect import is_same_host, may_follow
+from feedmill.engine.moves.follow import apply_move
+from feedmill.engine.poll.fetch_record import begin_poll, redate
 from feedmill.engine.poll.refresh import refresh
 from feedmill.engine.run.lane_lease import LaneLease
-from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.lifecycle import Lifecycle, retry
 from feedmill.engine.run.memory_budget import MemoryBudget
-from feedmill.engine.run.retry import retry
 from feedmill.engine.run.services import Services
 from feedmill.errors import DAMAGE, FeedmillError, NotSentError
 from feedmill.model.feed import Claim, Feed, HostPace

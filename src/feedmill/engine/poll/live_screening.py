@@ -26,7 +26,7 @@ from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.identity import Added, Changes
 from feedmill.model.screening import HeldEntry, LiveScreen, Screening
 from feedmill.observe import log
-from feedmill.screen.texts import screen_text_of
+from feedmill.screen.language import screen_text_of
 
 
 async def apply_live_screen(

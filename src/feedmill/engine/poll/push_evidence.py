@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from feedmill.config import Config, PushConfig
 from feedmill.engine.ports.feeds import PushStore
-from feedmill.model.feed import Feed
+from feedmill.model.feed import Feed, PushEvidence, PushSubscription
 from feedmill.model.fetch import Fresh
-from feedmill.model.push import PushEvidence, PushSubscription
 from feedmill.model.running.job import NewJob
 from feedmill.model.schedule import Decision, Outcome
-from feedmill.push.subscription import Announced, announced_push
-from feedmill.push.trust import counts_as_missed, is_trusted, live_subscription
+from feedmill.push.subscription import (
+    Announced,
+    announced_push,
+    counts_as_missed,
+    is_trusted,
+    live_subscription,
+)
 from feedmill.schedule.delay import stretch_for_push
 
 if TYPE_CHECKING:  # their modules import the parsers, which the words about push do without

@@ -7,7 +7,7 @@
     read      parse, normalise, identify, compare with what is known
     hold      new entries that a live screen holds for review (live_screening.py)
     limit     what one feed may bring at once and in a day (documents/quota.py)
-    learn     how often the feed publishes (learn_pace.py)
+    learn     how often the feed publishes (fetch_record.py)
     decide    when to ask again, and why; a feed that a hub pushes is asked less (push_evidence.py)
     queue     background work that follows: archives, full texts, subscriptions to hubs
     commit    all of it in one transaction (the caller: lane_worker.py)
@@ -24,7 +24,6 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from feedmill.archive.walk import backfill_job, is_backfilled
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer, fetch_and_judge, outcome_of
 from feedmill.engine.documents.quota import QuotaResult, apply_quota, own_quota, quota_events
@@ -42,12 +41,12 @@ from feedmill.engine.moves.detect import detect_move
 from feedmill.engine.poll.fetch_record import (
     Reading,
     changed_facts,
+    learn_pace,
     record_fetch,
     served_addresses,
     with_reading,
     with_trace,
 )
-from feedmill.engine.poll.learn_pace import learn_pace
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.poll.push_evidence import (
     PushStatus,
@@ -60,9 +59,7 @@ from feedmill.engine.poll.push_evidence import (
 from feedmill.engine.run.memory_budget import MemoryShare
 from feedmill.engine.run.services import Services
 from feedmill.errors import DAMAGE, StoreError
-from feedmill.extract.opt_in import full_text_jobs
 from feedmill.fetch.plan import EXHAUSTED, validators_to_send
-from feedmill.media.select import media_jobs
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane, MoveCandidate
 from feedmill.model.fetch import Failed, Fresh, Gone, Unchanged, Verdict
@@ -72,7 +69,8 @@ from feedmill.model.schedule import Decision, Outcome
 from feedmill.observe.traces import Facts, current_trace, span
 from feedmill.publish.events import event_of_state, events_of_changes
 from feedmill.schedule.decide import decide_next_poll, own_schedule
-from feedmill.schedule.hints import merge_hints
+from feedmill.schedule.delay import merge_hints
+from feedmill.schedule.follow_up import backfill_job, full_text_jobs, is_backfilled, media_jobs
 
 
 async def refresh(

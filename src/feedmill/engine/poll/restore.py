@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from feedmill.config import Config
-from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.documents.raw_documents import (
     BACKFILL,
     COLLECTED,
@@ -32,8 +31,9 @@ from feedmill.engine.documents.unscheduled import (
     unscheduled,
 )
 from feedmill.engine.poll.fetch_record import with_reading
-from feedmill.engine.ports.blobs import Blobs
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
+from feedmill.engine.ports.io import Blobs
+from feedmill.engine.run.memory_budget import PARSE_THREADS
 from feedmill.engine.run.services import Services
 from feedmill.errors import BlobError, ConflictError, NotFoundError
 from feedmill.fetch.guard import check_url
@@ -41,7 +41,7 @@ from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord, NewFeed
 from feedmill.model.fetch import RawDocument, Refused
 from feedmill.model.parsed import ParsedFeed
-from feedmill.model.running.storage import Segment
+from feedmill.model.running.worker import Segment
 from feedmill.parse.document import parse_document
 from feedmill.push.subscription import is_own_document
 from feedmill.schedule.interval import initial_state

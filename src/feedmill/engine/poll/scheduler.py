@@ -11,8 +11,7 @@ from typing import Final
 
 from feedmill.engine.poll.lane_worker import LaneWorker
 from feedmill.engine.run.lane_lease import CLOCK_STEP_SEC, FORWARD_STEP_SEC, clock_ahead_sec
-from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.retry import STORE_AWAY, Backoff, is_transient
+from feedmill.engine.run.lifecycle import STORE_AWAY, Backoff, Lifecycle, is_transient
 from feedmill.engine.run.services import Services
 from feedmill.errors import DAMAGE, DAMAGED_ROW, FeedmillError, StoreError
 from feedmill.model.feed import Claim

@@ -17,9 +17,8 @@ from feedmill.model.running.job import (
     JobSettlement,
     NewJob,
 )
-from feedmill.model.running.storage import CheckedRows, PurgeCuts
-from feedmill.model.running.token import Token, TokenSecret
-from feedmill.model.running.worker import Worker, WorkerView
+from feedmill.model.running.webhook import Token, TokenSecret
+from feedmill.model.running.worker import CheckedRows, PurgeCuts, Worker, WorkerView
 
 
 class MaintenanceStore(Protocol):

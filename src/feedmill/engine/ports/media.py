@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from feedmill.model.derived import media
+from feedmill.model.derived import fetched
 from feedmill.model.event import NewEvent
 from feedmill.model.page import Page
 from feedmill.model.running.job import JobStep
@@ -18,9 +18,9 @@ class PartialFile(Protocol):
     @property
     def size_bytes(self) -> int: ...
     @property
-    def state(self) -> media.PartialState | None: ...  # None: nothing is known of what is there
-    def restart(self, state: media.PartialState) -> None: ...  # empty again
-    def go_on(self, state: media.PartialState) -> None: ...
+    def state(self) -> fetched.PartialState | None: ...  # None: nothing is known of what is there
+    def restart(self, state: fetched.PartialState) -> None: ...  # empty again
+    def go_on(self, state: fetched.PartialState) -> None: ...
     def write(self, chunk: bytes) -> None: ...  # OSError when the disk is full
     def sha256(self) -> str: ...  # of all bytes so far
     async def head(self, length: int) -> bytes: ...
@@ -58,16 +58,16 @@ class MediaStore(Protocol):
     """The table of files: wanted, kept, or why not."""
 
     async def queue_media(
-        self, wanted: Sequence[media.WantedFile], *, now: datetime
+        self, wanted: Sequence[fetched.WantedFile], *, now: datetime
     ) -> int: ...  # rows and their jobs; those that are there already stay as they are
-    async def media_item(self, media_id: str) -> media.MediaItem | None: ...
+    async def media_item(self, media_id: str) -> fetched.MediaItem | None: ...
     async def media_items(
-        self, where: media.MediaFilter, *, after: str | None = None, limit: int = 100
-    ) -> Page[media.MediaItem]: ...  # newest first
-    async def media_usage(self) -> media.MediaUsage: ...
+        self, where: fetched.MediaFilter, *, after: str | None = None, limit: int = 100
+    ) -> Page[fetched.MediaItem]: ...  # newest first
+    async def media_usage(self) -> fetched.MediaUsage: ...
     # how many bytes are missing; 0: so many are this download's now
     async def reserve_media(self, media_id: str, size_bytes: int, *, quota: int) -> int: ...
-    async def oldest_media(self, limit: int) -> tuple[media.MediaFile, ...]: ...
+    async def oldest_media(self, limit: int) -> tuple[fetched.MediaFile, ...]: ...
     # rows lose their file; those whose entry is not older than `before` stay
     async def prune_media(
         self,
@@ -84,13 +84,13 @@ class MediaStore(Protocol):
     async def begin_media_file(self, sha256: str, size_bytes: int, *, now: datetime) -> bool: ...
     async def save_media(
         self,
-        item: media.MediaItem,
+        item: fetched.MediaItem,
         *,
         names: Sequence[str] = (),
         events: Sequence[NewEvent] = (),
         step: JobStep | None = None,
     ) -> (
-        media.MediaItem | None
+        fetched.MediaItem | None
     ): ...  # with the first name that is free; None: gone, or the job was lost
     async def save_media_progress(self, media_id: str, received_bytes: int) -> None: ...
     async def retry_media(self, media_id: str, *, now: datetime) -> bool: ...
@@ -99,7 +99,7 @@ class MediaStore(Protocol):
     async def forget_media_files(self, sha256s: Sequence[str]) -> None: ...
     async def media_files(
         self, *, after: str = "", limit: int = 1000
-    ) -> tuple[media.MediaFile, ...]: ...  # that are kept, by digest
+    ) -> tuple[fetched.MediaFile, ...]: ...  # that are kept, by digest
     async def media_links(self) -> Mapping[str, str]: ...  # readable names and their digests
     async def fail_media_without_job(self, *, now: datetime) -> int: ...  # of jobs that ended badly
     async def media_downloads(self) -> frozenset[str]: ...  # ids that wait or are under way

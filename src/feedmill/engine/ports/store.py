@@ -4,20 +4,20 @@
 from typing import Protocol
 
 from feedmill.engine.ports import entries, maintenance
-from feedmill.engine.ports.blobs import RawIndex
-from feedmill.engine.ports.entries import FullTextStore
-from feedmill.engine.ports.events import EventLog, WebhookStore
+from feedmill.engine.ports.entries import EventLog, FullTextStore, WebhookStore
 from feedmill.engine.ports.feeds import (
+    ConfirmationStore,
     FeedStore,
     HostStore,
     ImportStore,
     MoveStore,
     PushStore,
     ScheduleStore,
+    ScreenStore,
 )
+from feedmill.engine.ports.io import RawIndex
 from feedmill.engine.ports.maintenance import FigureStore, JobStore
 from feedmill.engine.ports.media import MediaStore
-from feedmill.engine.ports.two_phase import ConfirmationStore, ScreenStore
 
 
 class Store(

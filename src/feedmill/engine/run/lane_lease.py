@@ -1,7 +1,7 @@
 """A leased lane: its pace as it changes, and how long the lease lasts (D24).
 
 Used by all that send requests under a lane: polls (poll/lane_worker.py) and background jobs
-(jobs/job_run.py). The deadline is kept on the monotonic clock. No request starts that could outlast
+(jobs/runner.py). The deadline is kept on the monotonic clock. No request starts that could outlast
 it; a lease that is too short for the next request is renewed first.
 """
 # Tested in tests/integration/engine/poll/test_lane_worker_host_pause.py
@@ -13,9 +13,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.engine.ports.clock import Clock
-from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.retry import Backoff, is_transient, retry
+from feedmill.engine.ports.io import Clock
+from feedmill.engine.run.lifecycle import Backoff, Lifecycle, is_transient, retry
 from feedmill.engine.run.services import Services
 from feedmill.errors import FeedmillError
 from feedmill.model.feed import HostPace, Lane

@@ -4,23 +4,34 @@ A run that waits for a full disk is alive and not ready; one that neither runs n
 
 Waiting for a store that is away is no reason for a restart: the watchdog is fed by a run that works
 or reports what it waits for, and by no other.
+
+Worker heartbeat: a row per process that people and other workers can see.
+
+No decision relies on it: a store that cannot write it stops nothing, and the loops that work meet
+the same error and report it.
 """
-# Tested in tests/unit/engine/run/
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Final, NamedTuple
 
-from feedmill.engine.ports.clock import Clock
 from feedmill.engine.ports.feeds import ScheduleStore
+from feedmill.engine.ports.io import Clock
+from feedmill.engine.ports.maintenance import WorkerStore
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.errors import FeedmillError
-from feedmill.model.running.worker import Readiness, Unready, WorkerRole
+from feedmill.model.running.worker import Readiness, Unready, Worker, WorkerRole
+from feedmill.version import __version__
 
 # An error is reported again at each wait. One that is not reported again may be over (nothing was due
 # since, to show it), or a try takes long: then it is no reason any more, and no reason to restart either.
 _REPORTED_SEC: Final = 20.0
 _TRYING_SEC: Final = 120.0
+HEARTBEAT_SEC: Final = 5.0
+SILENT_AFTER_SEC: Final = 3 * HEARTBEAT_SEC  # after that long without one, a worker counts as gone
+_REMOVE_SEC: Final = 1.0
+_LOOK_SEC: Final = 60.0
 
 
 class _Failure(NamedTuple):
@@ -187,3 +198,68 @@ async def _check(part: str, probe: ReadinessCheck) -> list[Unready]:
     except FeedmillError as problem:
         return [Unready(reason=problem.reason, part=part, detail=str(problem))]
     return []
+
+
+@asynccontextmanager
+async def heartbeat(
+    store: WorkerStore, clock: Clock, lifecycle: Lifecycle, role: WorkerRole
+) -> AsyncIterator[None]:
+    """List this worker while the block runs, as draining once the run stops; remove it afterwards."""
+    writing = asyncio.Lock()
+    beating = asyncio.create_task(_beat(store, clock, lifecycle, role, writing))
+    try:
+        yield
+    finally:
+        with suppress(FeedmillError, TimeoutError):
+            async with (
+                asyncio.timeout(_REMOVE_SEC),
+                writing,
+            ):  # one that is being written is finished
+                beating.cancel()
+                await store.delete_worker(lifecycle.owner)
+        beating.cancel()
+        await asyncio.wait({beating})
+
+
+async def wait_for_other_machines(store: WorkerStore, lifecycle: Lifecycle) -> frozenset[str]:
+    """Wait for workers on other machines; their machines, and none when the run ended before."""
+    own = machine_of(lifecycle.owner)
+    while not lifecycle.is_stopping():
+        with suppress(FeedmillError):
+            machines = {machine_of(one.name) for one in await store.workers()}
+            if machines - {own}:
+                return frozenset(machines - {own})
+        await lifecycle.sleep_unless_stopping(_LOOK_SEC)
+    return frozenset()
+
+
+def machine_of(name: str) -> str:
+    """The machine in the name of a process, as `app.owner_name` makes it."""
+    return name.rpartition(":")[0].partition("/")[0]
+
+
+async def _beat(
+    store: WorkerStore,
+    clock: Clock,
+    lifecycle: Lifecycle,
+    role: WorkerRole,
+    writing: asyncio.Lock,
+) -> None:
+    began = clock.now()
+    while True:
+        is_draining = lifecycle.is_stopping()
+        sign = Worker(
+            name=lifecycle.owner,
+            role=role,
+            version=__version__,
+            started_at=began,
+            seen_at=clock.now(),
+            draining=is_draining,
+        )
+        async with writing:
+            with suppress(FeedmillError):
+                await store.save_worker(sign)
+        if is_draining:
+            await clock.sleep(HEARTBEAT_SEC)
+        else:
+            await lifecycle.sleep_unless_stopping(HEARTBEAT_SEC)

@@ -16,12 +16,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from feedmill.config import AccessConfig
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Clock
 from feedmill.engine.ports.maintenance import TokenStore
 from feedmill.errors import AccessError, NotFoundError, StoreError, UsageError
-from feedmill.fetch.public_addresses import parse_ip_address
+from feedmill.fetch.guard import parse_ip_address
 from feedmill.model.base import Value
-from feedmill.model.running.token import Caller, Scope, Token, TokenSecret
+from feedmill.model.running.webhook import Caller, Scope, Token, TokenSecret
 
 TOKEN_PREFIX: Final = "fm_"  # noqa: S105  # what a token begins with
 SESSION_PREFIX: Final = "fms_"  # what the secret of a session begins with

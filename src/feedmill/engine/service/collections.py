@@ -13,15 +13,15 @@ import msgspec
 from msgspec.structs import replace
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.contents.full_texts import with_full_content
+from feedmill.engine.service.full_texts import with_full_content
 from feedmill.errors import CursorError
 from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.event import StoredEntry
 from feedmill.model.page import Duplicates, EntryFilter
 from feedmill.normalise.html.sanitise import clean_html
-from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.metafeeds.items import EntrySource, public_http_url
+from feedmill.publish.to_json import read_cursor, write_cursor
 
 _OLDER: Final = "older"  # what follows in the list: RFC 5005 calls it next
 _NEWER: Final = "newer"

@@ -4,8 +4,7 @@
 from collections.abc import AsyncIterator
 from typing import Final
 
-from feedmill.engine.run.pages import each_item
-from feedmill.engine.run.services import Services
+from feedmill.engine.run.services import Services, each_item
 from feedmill.errors import UsageError, required
 from feedmill.model.feed import Feed
 

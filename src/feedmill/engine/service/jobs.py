@@ -1,7 +1,7 @@
 """Background jobs for every interface: list, show, cancel, retry; and the walk through a feed's archive."""
 # Tested in tests/integration/engine/jobs/
 
-from feedmill.archive.walk import BACKFILL, ArchiveWalk, backfill_job, first_page
+from feedmill.archive import ArchiveWalk, first_page
 from feedmill.engine.jobs.backfill import stored_page
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import clamp_limit, one_of
@@ -10,8 +10,9 @@ from feedmill.fetch.guard import printable_url
 from feedmill.model.base import filled
 from feedmill.model.feed import Feed
 from feedmill.model.running.job import JOB_STATES, Job, JobFilter
-from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.shapes import BackfillShape, JobPage, JobShape
+from feedmill.publish.to_json import read_cursor, write_cursor
+from feedmill.schedule.follow_up import BACKFILL, backfill_job
 
 
 async def list_jobs(

@@ -1,7 +1,7 @@
 """Pages and archives of metafeeds as documents, for REST and for subscribers; our hub takes requests for them.
 
 The current document and the archive documents behind it (RFC 5005 §4) hold every entry. What is where follows from the entries
-themselves (publish/metafeeds/archives.py), so nothing is stored, and a removed entry is missing from its document only.
+themselves (publish/metafeeds/items.py), so nothing is stored, and a removed entry is missing from its document only.
 
 A subscriber of the hub (WebSub §5, §7) is a webhook of the format `websub`: cursor on the event log, lease of the delivering
 process, retries and dead letters are those of webhooks. The verification is a background job.
@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 from msgspec.structs import replace
 
 from feedmill.config import Config
-from feedmill.engine.jobs.websub_hub import VERIFY
+from feedmill.engine.jobs.websub import VERIFY
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.collections import (
     Collection,
@@ -34,8 +34,7 @@ from feedmill.model.page import Duplicates
 from feedmill.model.running.job import NewJob
 from feedmill.model.running.webhook import TopicContent
 from feedmill.publish.metafeeds import FORMATS, MetaFeed, MetaFeedFormat
-from feedmill.publish.metafeeds.archives import Period, periods_around
-from feedmill.publish.metafeeds.items import paging_links, public_http_url
+from feedmill.publish.metafeeds.items import Period, paging_links, periods_around, public_http_url
 from feedmill.push.hub import BadHubRequest, read_hub_request
 
 HUB_PATH: Final = "/hub"

@@ -14,13 +14,11 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from feedmill.archive.walk import backfill_job, is_backfilled
 from feedmill.config import ScheduleConfig
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.feeds.hosts import hold_in_words
-from feedmill.engine.service.feeds.push import unsubscribe_feed
-from feedmill.engine.service.health.feed_health import describe_health
+from feedmill.engine.service.feed_health import describe_health
+from feedmill.engine.service.hosts import hold_in_words, unsubscribe_feed
 from feedmill.engine.service.ranges import check_filter
 from feedmill.errors import (
     ConflictError,
@@ -29,9 +27,9 @@ from feedmill.errors import (
     UsageError,
     required,
 )
-from feedmill.media.select import rules_of, select_job, wants_media
+from feedmill.media.select import rules_of
 from feedmill.model.base import filled
-from feedmill.model.derived.media import MediaRules
+from feedmill.model.derived.fetched import MediaRules
 from feedmill.model.derived.search import SearchQuery
 from feedmill.model.event import StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
@@ -39,10 +37,11 @@ from feedmill.model.fetch import RawDocument
 from feedmill.model.page import EntryFilter, LinePage
 from feedmill.model.schedule import Decision
 from feedmill.publish import shapes
-from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.events import event_of_removed_feed
+from feedmill.publish.to_json import read_cursor, write_cursor
 from feedmill.publish.to_shapes import decision_shape, feed_detail, feed_shape, fetch_shape, to_utc
 from feedmill.schedule.explain import explain_decision
+from feedmill.schedule.follow_up import backfill_job, is_backfilled, select_job, wants_media
 
 MAX_PAGE_ITEMS: Final = 1_000  # items of a page
 DEFAULT_PAGE_ITEMS: Final = 100
@@ -427,7 +426,7 @@ async def with_highlights(
         page = pages.get(entry.entry_uid)
         return entry.summary, entry.content, None if page is None else page.html
 
-    from feedmill.search.highlight import highlight  # noqa: PLC0415  # its tables take 9 ms at every start
+    from feedmill.search.query import highlight  # noqa: PLC0415  # its tables take 9 ms at every start
 
     def marked() -> tuple[StoredEntry, ...]:
         return tuple(

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import join_url, split_url
 from feedmill.engine.deliver.webhook_request import batch_of, send_batch
-from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.events import WebhookStore
-from feedmill.engine.run.pages import each_page
-from feedmill.engine.run.services import Services
+from feedmill.engine.ports.entries import WebhookStore
+from feedmill.engine.ports.io import Clock
+from feedmill.engine.run.services import Services, each_page
 from feedmill.engine.service.queries import check_position
 from feedmill.engine.subscribe.add_feed import refusal
 from feedmill.errors import AddressError, NotFoundError, UsageError, required

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from feedmill.canonicalise.discovery.platforms import PlatformRules, shipped_rules
-from feedmill.canonicalise.discovery.webfinger import is_handle, usual_page
+from feedmill.canonicalise.discovery.search import is_handle, usual_page
 from feedmill.canonicalise.pasted_url import resolve_url
 from feedmill.canonicalise.urls import hides_ipv4, split_url, strip_userinfo_and_fragment
 from feedmill.engine.ports.feeds import FeedStore

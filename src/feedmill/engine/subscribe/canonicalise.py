@@ -1,4 +1,6 @@
-"""Drives the search for a feed's canonical address: fetches and looks up what the search asks for.
+"""Probes one address for the search: guard, host queue, fetch, judge, parse; remembers each answer.
+
+Drives the search for a feed's canonical address: fetches and looks up what the search asks for.
 
 The search (canonicalise/search.py) decides everything. The functions that a caller may bring in
 place of ours are those of seed 004: `fetch_fn`, `verify_fn`, `exists_fn`, `hash_fn`.
@@ -6,19 +8,35 @@ place of ours are those of seed 004: `fetch_fn`, `verify_fn`, `exists_fn`, `hash
 
 from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from feedmill.canonicalise.same_feed import body_digest, feed_signature
 from feedmill.canonicalise.search import CanonicalOptions, canonicalise
-from feedmill.canonicalise.signature import body_digest, feed_signature
 from feedmill.canonicalise.urls import http_url
 from feedmill.config import Config
-from feedmill.engine.documents.parse_threads import PARSE_THREADS
+from feedmill.engine.documents.fetch_document import Answer, describe_verdict, fetch_and_judge
+from feedmill.engine.ports.io import Clock, Fetcher
+from feedmill.engine.run.memory_budget import PARSE_THREADS
+from feedmill.engine.subscribe.host_queue import HostQueue
+from feedmill.engine.subscribe.same_feed import facts_of
+from feedmill.fetch.guard import check_url
 from feedmill.fetch.headers import header_value, link_headers, links_with_rel
+from feedmill.fetch.plan import permanent_target
 from feedmill.model.base import Value
 from feedmill.model.canonical import Ask, Canonical, Existing, Lookup, NotCanonical, Seen
-from feedmill.model.fetch import Headers, RawDocument
+from feedmill.model.feed import FeedOverrides
+from feedmill.model.fetch import (
+    Failed,
+    Fresh,
+    Gone,
+    Headers,
+    RawDocument,
+    RawResponse,
+    Refused,
+    Verdict,
+)
 from feedmill.model.parsed import ParsedFeed, Unreadable
 from feedmill.parse.document import parse_document
 
@@ -31,13 +49,14 @@ ExistsFunction = Callable[
 HashFunction = Callable[[bytes], str | Awaitable[str]]
 
 
-class Reply(Value):
-    """What a caller's own `fetch_fn` brings back: the last answer after redirects."""
+class ProbeResult(NamedTuple):
+    """One probed address with its answer and what was parsed."""
 
-    url: str  # where it ended
-    status: int
-    body: bytes | str = b""
-    headers: Headers = ()
+    seen: Seen
+    response: RawResponse | None = None  # None: nothing was sent
+    verdict: Verdict | None = None
+    parsed: ParsedFeed | Unreadable | None = None
+    answer: Answer | None = None
 
 
 class Face(Value):
@@ -47,8 +66,137 @@ class Face(Value):
     signature: str = ""
 
 
-FetchFunction = Callable[[str], Reply | Awaitable[Reply]]
 ParseFunction = Callable[[bytes, str], Face | None]
+
+
+class Prober:
+    """Probes addresses for one search and remembers the answers."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        clock: Clock,
+        config: Config,
+        host_queue: HostQueue,
+        *,
+        overrides: FeedOverrides | None = None,
+        given_url: str = "",
+        hash_fn: HashFunction | None = None,
+        parse_fn: ParseFunction | None = None,
+    ) -> None:
+        self._fetcher = fetcher
+        self._clock = clock
+        self._config = config
+        self._host_queue = host_queue
+        self._own = overrides or FeedOverrides()
+        self._given_url = given_url  # whose host may see the feed's own headers and credentials
+        self._hash: HashFunction = hash_fn or body_digest
+        self._parse = parse_fn
+        self.results: dict[str, ProbeResult] = {}
+
+    async def probe(self, url: str) -> Seen:
+        """What the address answers; an address is fetched once."""
+        if url not in self.results:
+            self.results[url] = await self._probe(url)
+        return self.results[url].seen
+
+    async def _probe(self, url: str) -> ProbeResult:
+        refused = check_url(url, allow_cidrs=self._config.fetch.allow_cidrs)
+        if isinstance(refused, Refused):
+            return ProbeResult(_unsent(url, refused.reason, refused.detail))
+        if self._is_https_guess(url) and self._host_queue.lacks_https(url):
+            return ProbeResult(
+                _unsent(url, "connection-failed", "its host does not answer by https")
+            )
+        answer = await self._host_queue.send(url, lambda: self._fetch(url))
+        if isinstance(answer, Failed):
+            return ProbeResult(_unsent(url, answer.reason, answer.detail))
+        result = await self._read(url, answer.response, answer.verdict)
+        return result._replace(answer=answer)
+
+    async def _fetch(self, url: str) -> Answer:
+        return await fetch_and_judge(
+            url,
+            self._own,
+            home_url=self._given_url,
+            fetcher=self._fetcher,
+            clock=self._clock,
+            config=self._config.fetch,
+        )
+
+    def _is_https_guess(self, url: str) -> bool:
+        """Whether https is our own guess: the given address has http."""
+        return url.startswith("https:") and self._given_url.startswith("http:")
+
+    async def _read(self, url: str, response: RawResponse, verdict: Verdict) -> ProbeResult:
+        if not isinstance(verdict, Fresh):
+            reason, detail = describe_verdict(verdict)
+            seen = _answered(url, response, reason=reason, detail=detail)
+            return ProbeResult(seen, response, verdict)
+        body, links = verdict.document.body, links_with_rel(verdict.links, "self")
+        parsed: ParsedFeed | Unreadable | None = None
+        if self._parse is not None:
+            face = self._parse(body, response.final_url) or Unreadable(reason="not-a-feed")
+        else:
+            document = verdict.document
+            parsed, face = await PARSE_THREADS.run(lambda: _parsed(document, self._config))
+        if isinstance(face, Unreadable):
+            seen = _answered(url, response, reason=face.reason, detail=face.detail)
+            return ProbeResult(seen, response, verdict, parsed)
+        own_link = (face.self_url,) if face.self_url else ()
+        seen = _answered(
+            url,
+            response,
+            is_feed=True,
+            digest=await await_if_awaitable(self._hash(body)),
+            signature=face.signature,
+            self_urls=tuple(dict.fromkeys((*links, *own_link))),
+            facts=facts_of(parsed) if isinstance(parsed, ParsedFeed) else None,
+        )
+        return ProbeResult(seen, response, verdict, parsed)
+
+
+def _parsed(
+    document: RawDocument, config: Config
+) -> tuple[ParsedFeed | Unreadable, Face | Unreadable]:
+    parsed = parse_document(document, config.parse)
+    return parsed, parsed if isinstance(parsed, Unreadable) else face_of(parsed)
+
+
+def document_of(sight: ProbeResult) -> RawDocument | None:
+    """The document that came instead of a feed, for discovery."""
+    match sight.verdict:
+        case Fresh() | Failed() | Gone():
+            return sight.verdict.document
+        case _:
+            return None
+
+
+def _unsent(url: str, reason: str, detail: str) -> Seen:
+    return Seen(url=url, final_url=url, spent=False, reason=reason, detail=detail)
+
+
+def _answered(url: str, response: RawResponse, **facts: object) -> Seen:
+    is_temporary = bool(response.hops) and permanent_target(response.hops) is None
+    return Seen(
+        url=url,
+        final_url=response.final_url,
+        status=response.status,
+        is_temporary=is_temporary,
+        **facts,  # type: ignore[arg-type]
+    )
+
+
+class Reply(Value):
+    """What a caller's own `fetch_fn` brings back: the last answer after redirects."""
+
+    url: str  # where it ended
+    status: int
+    body: bytes | str = b""
+    headers: Headers = ()
+
+
+FetchFunction = Callable[[str], Reply | Awaitable[Reply]]
 
 
 class Hooks(Value):

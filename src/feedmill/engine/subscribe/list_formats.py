@@ -17,7 +17,7 @@ from feedmill.config import ParseLimits
 from feedmill.model.base import Value
 from feedmill.parse.document import count_attributes
 from feedmill.parse.input.encoding import decode
-from feedmill.parse.xml.prolog import read_prolog, without_doctype
+from feedmill.parse.xml.names import read_prolog, without_doctype
 from feedmill.parse.xml.tree import read_tree
 
 _LIMITS: Final = ParseLimits(max_bytes=20 * 1024 * 1024)

@@ -8,23 +8,43 @@ from msgspec.structs import replace
 from feedmill.canonicalise.discovery.html_page import plain_url
 from feedmill.canonicalise.discovery.page_links import MAX_FEEDS
 from feedmill.canonicalise.discovery.platforms import shipped_rules
-from feedmill.canonicalise.discovery.search import FeedsWanted, FindOptions
-from feedmill.canonicalise.discovery.webfinger import is_handle, page_of_account, webfinger_url
+from feedmill.canonicalise.discovery.search import (
+    FeedsWanted,
+    FindOptions,
+    is_handle,
+    page_of_account,
+    webfinger_url,
+)
 from feedmill.canonicalise.pasted_url import resolve_url
+from feedmill.canonicalise.same_feed import same_feed
 from feedmill.canonicalise.search import CanonicalOptions
-from feedmill.canonicalise.signature import same_feed
 from feedmill.canonicalise.urls import is_same_site, other_scheme
 from feedmill.engine.documents.fetch_document import Answer
-from feedmill.engine.documents.parse_threads import PARSE_THREADS
+from feedmill.engine.run.memory_budget import PARSE_THREADS
 from feedmill.engine.run.services import Services
-from feedmill.engine.subscribe.canonicalise import Hooks, canonicalise_with
-from feedmill.engine.subscribe.discover import check_known, discover
-from feedmill.engine.subscribe.feed_facts import described, group_formats
+from feedmill.engine.subscribe.canonicalise import (
+    Hooks,
+    Prober,
+    ProbeResult,
+    canonicalise_with,
+    document_of,
+)
+from feedmill.engine.subscribe.discover import (
+    check_known,
+    discover,
+    no_feed_error,
+    nothing_found_error,
+    words_of_end,
+)
+from feedmill.engine.subscribe.host_queue import RobotsGate
 from feedmill.engine.subscribe.list_formats import read_list
-from feedmill.engine.subscribe.no_feed import no_feed_error, nothing_found_error, words_of_end
-from feedmill.engine.subscribe.probe import Prober, ProbeResult, document_of
-from feedmill.engine.subscribe.robots_gate import RobotsGate
-from feedmill.engine.subscribe.same_feed import continues_feed, find_other_format, prove_same
+from feedmill.engine.subscribe.same_feed import (
+    continues_feed,
+    described,
+    find_other_format,
+    group_formats,
+    prove_same,
+)
 from feedmill.errors import NoFeedError, UsageError
 from feedmill.fetch.guard import printable_url
 from feedmill.model import canonical

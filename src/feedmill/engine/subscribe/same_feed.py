@@ -2,37 +2,52 @@
 
 For a subscription to the same blog in another format, or at another address of its site, the store is asked which feeds have
 entries with the links of the newest entries; their last documents are compared with the one that was fetched
-(canonicalise/same_blog.py). A feed on another site counts only if it lives where its own home page is: a copy must not
+(canonicalise/same_feed.py). A feed on another site counts only if it lives where its own home page is: a copy must not
 take the place of what it copies.
+
+What a parsed document says of its feed: for lists of choices, and to compare formats of one feed.
 """
-# Tested in tests/integration/engine/subscribe/
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.policies import canonical_link
-from feedmill.canonicalise.same_blog import same_blog
-from feedmill.canonicalise.signature import feed_signature, same_feed
+from feedmill.canonicalise.policies import canonical_link, cleanliness
+from feedmill.canonicalise.same_feed import (
+    MAX_ITEMS,
+    best_format,
+    feed_signature,
+    format_name,
+    same_blog,
+    same_feed,
+)
 from feedmill.canonicalise.urls import is_same_site
 from feedmill.config import Config
-from feedmill.engine.documents.parse_threads import PARSE_THREADS
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
+from feedmill.engine.run.memory_budget import PARSE_THREADS
 from feedmill.engine.run.services import Services
-from feedmill.engine.subscribe.feed_facts import facts_of
 from feedmill.identify.keys import identity_keys
-from feedmill.model.canonical import FeedFacts, Seen
+from feedmill.model.canonical import FeedFacts, FoundFeed, Seen
 from feedmill.model.entry import Entry
 from feedmill.model.feed import Feed, MoveProof
 from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import IdentityKey, Revised
-from feedmill.model.parsed import ParsedFeed, Unreadable
+from feedmill.model.parsed import ParsedEntry, ParsedFeed, Unreadable
+from feedmill.normalise.dates import parse_date
+from feedmill.normalise.text import clean_text
 from feedmill.parse.document import parse_document
 from feedmill.publish.events import event_of_merge
+
+_LOOKED_AT: Final = 200  # entries whose dates are read
+_TITLE_CHARS: Final = 200
+_OLDEST: Final = datetime.min.replace(tzinfo=UTC)
+_TYPES: Final = {"atom": "application/atom+xml", "json": "application/feed+json"}
 
 
 async def prove_same(
@@ -201,3 +216,105 @@ def _link_keys(facts: FeedFacts) -> list[IdentityKey]:
                 found = identity_keys(Entry(link=link, canonical_link=link), "")
                 keys += (key for key in found if key.type == "canonical_url")
     return list(dict.fromkeys(keys))
+
+
+def facts_of(parsed: ParsedFeed) -> FeedFacts:
+    """What the document says of its feed."""
+    entries = parsed.entries[:_LOOKED_AT]
+    dates = [parse_date(entry.published or entry.updated) for entry in entries]
+    newest = list(entries)
+    if entries and None not in dates:
+        order = sorted(range(len(entries)), key=lambda place: dates[place] or _OLDEST, reverse=True)
+        newest = [entries[place] for place in order]
+    return FeedFacts(
+        format=parsed.format,
+        title=_plain(parsed.title.value if parsed.title else ""),
+        site=_bare(parsed.link),
+        language=parsed.language,
+        entries=len(parsed.entries),
+        last_post=max((date for date in dates if date is not None), default=None),
+        items=tuple((_key(entry), _title(entry)) for entry in newest[:MAX_ITEMS]),
+        links=tuple(entry.link for entry in newest[:MAX_ITEMS] if entry.link),
+        text_chars=sum(_text_chars(entry) for entry in entries),
+        dated=sum(date is not None for date in dates) + len(parsed.entries) - len(entries),
+        named=sum(bool(entry.id) for entry in parsed.entries),
+        has_hub=bool(parsed.hubs),
+    )
+
+
+def described(feed: FoundFeed, seen: Seen | None) -> FoundFeed:
+    """The feed with what was seen of it; as it is when it was not requested, or is none."""
+    if seen is None or not seen.is_feed:
+        return replace(feed, cleanliness=cleanliness(feed.url))
+    facts = seen.facts
+    if facts is None:
+        return replace(feed, is_fetched=True, cleanliness=cleanliness(feed.url))
+    return replace(
+        feed,
+        is_fetched=True,
+        title=feed.title or facts.title or None,  # a page tells its feeds apart better
+        type=_TYPES.get(facts.format[:4], "application/rss+xml"),
+        format=format_name(facts.format),
+        entries=facts.entries,
+        last_post=facts.last_post,
+        language=facts.language,
+        cleanliness=cleanliness(feed.url),
+    )
+
+
+def group_formats(feeds: Iterable[FoundFeed], seen: dict[str, FeedFacts]) -> tuple[FoundFeed, ...]:
+    """The feeds with one for each blog: the best of its formats; the others are its alternatives."""
+    groups: list[list[FoundFeed]] = []
+    for feed in feeds:
+        facts = seen.get(feed.url)
+        group = None
+        if facts is not None and facts.items:
+            group = next(
+                (
+                    one
+                    for one in groups
+                    if (first := seen.get(one[0].url)) is not None
+                    and first.items
+                    and one[0].is_comments == feed.is_comments
+                    and same_blog(first, facts)
+                ),
+                None,
+            )
+        if group is None:
+            groups.append([feed])
+        else:
+            group.append(feed)
+    return tuple(_best_of(group, seen) for group in groups)
+
+
+def _best_of(group: list[FoundFeed], seen: dict[str, FeedFacts]) -> FoundFeed:
+    if len(group) == 1:
+        return group[0]
+    best, why = best_format([seen[feed.url] for feed in group])
+    others = tuple(feed.url for number, feed in enumerate(group) if number != best)
+    return replace(group[best], alternatives=others, chosen_for=why)
+
+
+def _key(entry: ParsedEntry) -> str:
+    """What an entry is called in every format: its link, else its title and date."""
+    return _bare(entry.link) or f"{_title(entry)} {entry.published or entry.updated or entry.id}"
+
+
+def _bare(url: str | None) -> str:
+    link = canonical_link(url, "feed-aggressive") if url else None
+    return (link or "").partition("://")[2].rstrip("/")
+
+
+def _title(entry: ParsedEntry) -> str:
+    return _plain(entry.title.value if entry.title else "").lower()
+
+
+def _plain(text: str) -> str:
+    return clean_text(text, _TITLE_CHARS)
+
+
+def _text_chars(entry: ParsedEntry) -> int:
+    texts = [content.value for content in entry.contents]
+    if entry.summary is not None:
+        texts.append(entry.summary.value)
+    return max(map(len, texts), default=0)

@@ -18,18 +18,17 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.engine.documents.fetch_document import Answer
-from feedmill.engine.ports.fetcher import Fetcher, FetchOptions
+from feedmill.engine.ports.io import Fetcher, FetchOptions
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe import add_feed
-from feedmill.engine.subscribe.host_queue import HostQueue
-from feedmill.engine.subscribe.probe import Prober
+from feedmill.engine.subscribe.canonicalise import Prober
+from feedmill.engine.subscribe.host_queue import HostQueue, RobotsGate, RobotsOrigin
 from feedmill.engine.subscribe.resolve_address import (
     CHOOSE_BEST,
     AddressResolver,
     FeedChoices,
     RecentlySubscribed,
 )
-from feedmill.engine.subscribe.robots_gate import RobotsGate, RobotsOrigin
 from feedmill.engine.subscribe.same_feed import merge_with_twins
 from feedmill.fetch.plan import is_trusted, without_credentials
 from feedmill.model.canonical import Discovered

@@ -19,8 +19,8 @@ from typing import Final, Literal, NamedTuple, NoReturn
 from msgspec.structs import replace
 
 from feedmill.config import McpConfig
-from feedmill.engine.ports.clock import Clock
-from feedmill.engine.ports.two_phase import ConfirmationStore
+from feedmill.engine.ports.feeds import ConfirmationStore
+from feedmill.engine.ports.io import Clock
 from feedmill.errors import (
     ConflictError,
     CrowdedError,

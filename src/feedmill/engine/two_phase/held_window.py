@@ -8,16 +8,17 @@ from msgspec.structs import replace
 
 from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.documents.read_document import NotAFeed
-from feedmill.engine.ports.two_phase import ScreenStore
+from feedmill.engine.ports.feeds import ScreenStore
 from feedmill.engine.run.services import Services
-from feedmill.engine.two_phase.candidate_file import pack_body, with_checksum
 from feedmill.engine.two_phase.candidates import (
     CandidateDraft,
     drafts_of,
     merge_drafts,
+    pack_body,
+    with_checksum,
     with_counts,
 )
-from feedmill.engine.two_phase.collect_source import read_anew
+from feedmill.engine.two_phase.collect_window import read_anew
 from feedmill.errors import BlobMoved, NotFoundError, UsageError
 from feedmill.model.candidate import (
     SCHEMA,

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.two_phase.candidate_file import select_candidates
+from feedmill.engine.two_phase.candidates import select_candidates
 from feedmill.engine.two_phase.held_window import document_position_of, held_window
 from feedmill.engine.two_phase.insert_selected import insert_selected
-from feedmill.engine.two_phase.sidecar_files import read_screenings
-from feedmill.engine.two_phase.window_library import SavedWindow, WindowLibrary
+from feedmill.engine.two_phase.sidecar_files import SavedWindow, WindowLibrary, read_screenings
 from feedmill.errors import ConflictError, FeedmillError
 from feedmill.model.candidate import CandidateFile, Question, WindowCandidate
 from feedmill.model.screening import Confirmation, HeldEntry, InsertResult

@@ -1,29 +1,42 @@
-"""Files beside a candidate file: screenings, selection, confirmations (001).
+"""Collected windows on disk: the library in the home folder, and the files beside a candidate file (001).
 
-    candidates.json                  the window itself, see candidate_file.py
+Files beside a candidate file: screenings, selection, confirmations (001).
+
+    candidates.json                  the window itself, see candidates.py
     candidates.screening.json        suggestions for its candidates, the newest for each
     candidates.selected.txt          ids that were selected
     candidates.confirmations.jsonl   who confirmed what, when, and where it was shown
 
 Each names the digest of the window that it belongs to.
+
+Library of collected windows in the home folder, by id.
+
+An agent is given the id of a window and never a path: it cannot make feedmill read or write any
+other file. The id is the beginning of the digest over the whole file, so it names this content and
+no other.
 """
 
+import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from feedmill.config import Config
 from feedmill.engine.run.atomic_file import write_file
-from feedmill.engine.two_phase.candidate_file import (
+from feedmill.engine.two_phase.candidates import (
     decode_with_schema,
     encode_canonical,
     raise_candidate_error,
+    read_candidates,
     read_file_limited,
     select_candidates,
+    write_candidates,
 )
+from feedmill.errors import NotFoundError
 from feedmill.model.base import Value
 from feedmill.model.candidate import CandidateFile
 from feedmill.model.screening import Confirmation, Screening, Topic
@@ -37,6 +50,10 @@ _ID: Final = re.compile(r"[0-9]{1,12}")
 
 SelectionShownIn = Literal["terminal", "page", "command-line", "mcp", "unreviewed"]
 _SHOWN: Final[dict[str, SelectionShownIn]] = {"terminal": "terminal", "page": "page"}
+WINDOWS_FOLDER: Final = "windows"
+
+_ID_CHARS: Final = 16
+_WINDOW_ID: Final = re.compile(r"[0-9a-f]{16}")
 
 
 class Selection(Value):
@@ -208,3 +225,80 @@ def read_confirmations(path: Path) -> tuple[Confirmation, ...]:
         return tuple(msgspec.json.decode(line, type=Confirmation) for line in lines if line)
     except msgspec.DecodeError as problem:
         raise_candidate_error("malformed", f"{beside} is not a record of confirmations: {problem}")
+
+
+class SavedWindow(NamedTuple):
+    """A window in the library."""
+
+    id: str
+    path: Path
+    file: CandidateFile
+
+
+class WindowLibrary:
+    """Windows by their ids; the last ones that were read are cached."""
+
+    def __init__(self, config: Config) -> None:
+        self._folder = Path(config.store.home) / WINDOWS_FOLDER
+        self._keep = max(1, config.mcp.windows_keep)
+        self._cached: dict[str, tuple[tuple[int, int], CandidateFile]] = {}
+
+    async def save(self, file: CandidateFile) -> SavedWindow:
+        """Save a window; the oldest ones are deleted when there are too many."""
+        window_id = file.digest[:_ID_CHARS]
+        path = self._path(window_id)
+        await asyncio.to_thread(self._write, path, file)
+        return SavedWindow(window_id, path, file)
+
+    async def window(self, window_id: str, *, checked: bool = False) -> SavedWindow:
+        """The window of that id; NotFoundError without one, CandidateError when it was changed.
+
+        `checked` reads and proves the whole file again, bypassing the cache: before an insertion.
+        """
+        name = window_id.strip().lower()
+        if _WINDOW_ID.fullmatch(name) is None:
+            raise _unknown(window_id)
+        if checked:
+            self._cached.pop(name, None)
+        path = self._path(name)
+        return SavedWindow(name, path, await asyncio.to_thread(self._read, name, path))
+
+    async def ids(self) -> tuple[str, ...]:
+        """Every window there is, the newest first."""
+        paths = await asyncio.to_thread(self._newest_first)
+        return tuple(path.stem for path in paths)
+
+    def _path(self, window_id: str) -> Path:
+        return self._folder / f"{window_id}.json"
+
+    def _write(self, path: Path, file: CandidateFile) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_candidates(path, file)
+        for old in self._newest_first()[self._keep :]:
+            for gone in (old, screening_path(old), selection_path(old), confirmations_path(old)):
+                gone.unlink(missing_ok=True)
+
+    def _read(self, window_id: str, path: Path) -> CandidateFile:
+        """The file as it is now: the cached one is used while the file is unchanged."""
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            raise _unknown(window_id) from None
+        stamp = (found.st_mtime_ns, found.st_size)
+        known = self._cached.get(window_id)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        file = read_candidates(path)
+        if not file.digest.startswith(window_id):  # a good file under another's name
+            raise _unknown(window_id)
+        self._cached = {**dict(list(self._cached.items())[-1:]), window_id: (stamp, file)}
+        return file
+
+    def _newest_first(self) -> list[Path]:
+        found = [path for path in self._folder.glob("*.json") if _WINDOW_ID.fullmatch(path.stem)]
+        return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.stem), reverse=True)
+
+
+def _unknown(window_id: str) -> NotFoundError:
+    message = f"there is no window {window_id[:40]!r}"
+    return NotFoundError(message, "collect_window makes one and returns its id")

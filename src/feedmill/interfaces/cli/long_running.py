@@ -15,13 +15,10 @@ from feedmill.app.settings import owner_name
 from feedmill.config import Config
 from feedmill.engine.deliver.to_sinks import run_delivery
 from feedmill.engine.poll.scheduler import run_forever
-from feedmill.engine.ports.events import Sink
-from feedmill.engine.run.gauges import run_counters, run_gauges
-from feedmill.engine.run.heartbeat import heartbeat
-from feedmill.engine.run.lifecycle import Lifecycle, RefreshListener
-from feedmill.engine.run.readiness import Liveness, check_readiness, run_systemd_status
-from feedmill.engine.run.refresh_report import RefreshReport
-from feedmill.engine.run.retry import FIRST_WAIT_SEC, is_transient
+from feedmill.engine.ports.entries import Sink
+from feedmill.engine.run.lifecycle import FIRST_WAIT_SEC, Lifecycle, RefreshListener, is_transient
+from feedmill.engine.run.readiness import Liveness, check_readiness, heartbeat, run_systemd_status
+from feedmill.engine.run.report import RefreshReport, run_counters, run_gauges
 from feedmill.engine.run.services import Services
 from feedmill.errors import StoreError
 from feedmill.interfaces.cli.exit import SIGNALS, early_signal, exit_interrupted

@@ -212,7 +212,7 @@ def check_options(**wished: Any) -> None:  # noqa: ANN401  # fields of a wish fo
 
 def parse_time(text: str) -> datetime:
     """The time of an option."""
-    from feedmill.normalise.dates.parse import parse_date  # noqa: PLC0415  # few commands have one
+    from feedmill.normalise.dates import parse_date  # noqa: PLC0415  # few commands have one
 
     moment = parse_date(text)
     if moment is None:

@@ -22,7 +22,7 @@ from feedmill.engine.jobs.runner import run_jobs
 from feedmill.engine.maintain.retention import run_maintenance
 from feedmill.engine.poll.scheduler import run_forever
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.refresh_report import RefreshReport
+from feedmill.engine.run.report import RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.errors import MissingExtraError
 from feedmill.interfaces.cli import long_running

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from feedmill.interfaces.console import session
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
-from feedmill.model.running.token import Scope
+from feedmill.model.running.webhook import Scope
 from feedmill.schedule.explain import duration_in_words
 from feedmill.version import __version__
 

@@ -21,7 +21,7 @@ from feedmill.engine.service.auth import authenticate_session, require_scope
 from feedmill.errors import AccessError, UsageError
 from feedmill.interfaces.request_auth import check_rate, identify_caller, is_cross_origin
 from feedmill.interfaces.server_state import AnyRequest, app_state_of
-from feedmill.model.running.token import Caller, Scope
+from feedmill.model.running.webhook import Caller, Scope
 
 SCOPE: Final = "scope"  # in a route's `opt`: a route without one is open
 LASTS: Final = timedelta(hours=12)

@@ -10,7 +10,7 @@ from feedmill.engine.service.auth import RateLimiter, is_loopback, require_scope
 from feedmill.errors import FeedmillError
 from feedmill.interfaces.grpc.errors import RpcRefusal, refusal_of
 from feedmill.interfaces.request_auth import bearer_token, check_rate, identify_caller
-from feedmill.model.running.token import Caller, Scope
+from feedmill.model.running.webhook import Caller, Scope
 
 Metadata: TypeAlias = Iterable[tuple[str, str | bytes]]
 

@@ -11,7 +11,7 @@ import msgspec
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from feedmill.engine.deliver.log_notifier import LogNotifier
+from feedmill.engine.deliver.read_log import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.subscriber import Subscriber
@@ -19,7 +19,7 @@ from feedmill.interfaces.grpc import errors
 from feedmill.interfaces.grpc.auth import AuthInterceptor
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
 from feedmill.interfaces.grpc.messages import message_of
-from feedmill.model.running.token import Scope
+from feedmill.model.running.webhook import Scope
 from feedmill.observe.log import logger
 
 T = TypeVar("T")

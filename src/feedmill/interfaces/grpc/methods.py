@@ -7,12 +7,17 @@ from typing import Annotated, Any, Final, Protocol, TypeVar
 
 from msgspec import Meta, structs
 
-from feedmill.engine.service import jobs, queries, subscriptions
-from feedmill.engine.service.contents import media
-from feedmill.engine.service.feeds import hosts, push, simulate
-from feedmill.engine.service.health import figures
-from feedmill.engine.service.health.status import service_levels as levels
-from feedmill.engine.service.health.status import status
+from feedmill.engine.service import (
+    figures,
+    full_texts,
+    hosts,
+    jobs,
+    queries,
+    simulate,
+    subscriptions,
+)
+from feedmill.engine.service.status import service_levels as levels
+from feedmill.engine.service.status import status
 from feedmill.errors import SeveralFeedsError, UsageError
 from feedmill.interfaces.grpc.event_stream import parse_event_request, watch_events
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
@@ -259,9 +264,9 @@ GRPC_METHODS: Final[GrpcMethods] = {
     "Feeds/GetBackfill": GrpcMethod("read", _ask_feed(jobs.backfill_status)),
     "Feeds/StartBackfill": GrpcMethod("write", _ask_feed(jobs.start_backfill, "pages")),
     "Feeds/CancelBackfill": GrpcMethod("write", _ask_feed(jobs.cancel_backfill)),
-    "Push/ListHubs": GrpcMethod("read", _ask(push.list_hubs)),
-    "Push/Get": GrpcMethod("read", _ask_feed(push.feed_push)),
-    "Push/Subscribe": GrpcMethod("write", _ask_feed(push.resubscribe)),
+    "Push/ListHubs": GrpcMethod("read", _ask(hosts.list_hubs)),
+    "Push/Get": GrpcMethod("read", _ask_feed(hosts.feed_push)),
+    "Push/Subscribe": GrpcMethod("write", _ask_feed(hosts.resubscribe)),
     "Figures/Get": GrpcMethod(
         "read", _ask(figures.total_figures, options=_SPAN, chosen={"granularity": "hour"})
     ),
@@ -293,7 +298,7 @@ GRPC_METHODS: Final[GrpcMethods] = {
     "Media/List": GrpcMethod(
         "read",
         _list(
-            media.list_media,
+            full_texts.list_media,
             pb.MediaPage,
             "feed_id",
             "entry_uid",
@@ -301,8 +306,8 @@ GRPC_METHODS: Final[GrpcMethods] = {
             "cursor",
         ),
     ),
-    "Media/Get": GrpcMethod("read", _ask(media.get_media, "media_id")),
-    "Media/Retry": GrpcMethod("write", _ask(media.retry_media, "media_id")),
+    "Media/Get": GrpcMethod("read", _ask(full_texts.get_media, "media_id")),
+    "Media/Retry": GrpcMethod("write", _ask(full_texts.retry_media, "media_id")),
     "Clusters/List": GrpcMethod("read", _list_clusters),
     "Clusters/Get": GrpcMethod("read", _ask(queries.get_cluster, "cluster_id")),
     "Addresses/Canonicalize": GrpcMethod("write", _canonicalize),

@@ -10,7 +10,7 @@ from feedmill.errors import CrowdedError
 from feedmill.interfaces import request_auth
 from feedmill.interfaces.http_server import CLOSE, TimedBody, is_crowded, send_whole
 from feedmill.interfaces.mcp.tool import CALLER
-from feedmill.model.running.token import Caller
+from feedmill.model.running.webhook import Caller
 
 JSON: Final = "application/json"
 

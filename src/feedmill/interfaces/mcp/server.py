@@ -15,7 +15,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from feedmill.app.screeners import default_topics
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import check_binding
-from feedmill.engine.two_phase.window_library import WindowLibrary
+from feedmill.engine.two_phase.sidecar_files import WindowLibrary
 from feedmill.interfaces.http_server import BadRequestAnswer, http_server, listen
 from feedmill.interfaces.mcp.auth import JSON, McpAuth, error_body
 from feedmill.interfaces.mcp.conventions import compact, plain_error, refusal, unknown_arguments
@@ -31,7 +31,7 @@ from feedmill.interfaces.mcp.tools.screen import list_topics, screen_, topics_sh
 from feedmill.interfaces.mcp.tools.windows import collect_window_, list_windows, windows_page
 from feedmill.interfaces.mcp.untrusted import NOTICE, Row
 from feedmill.observe.log import logger
-from feedmill.screen.texts import clean_line
+from feedmill.screen.language import clean_line
 from feedmill.version import __version__
 
 NAME: Final = "feedmill"

@@ -18,11 +18,11 @@ from pydantic import Field
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import require_scope
-from feedmill.engine.two_phase.window_library import WindowLibrary
+from feedmill.engine.two_phase.sidecar_files import WindowLibrary
 from feedmill.errors import CursorError, FeedmillError, extra_hint
-from feedmill.model.running.token import Caller, Scope
+from feedmill.model.running.webhook import Caller, Scope
 from feedmill.observe.log import logger
-from feedmill.publish.cursors import read_cursor
+from feedmill.publish.to_json import read_cursor
 
 CALLER: Final = "feedmill.caller"  # in the scope of an HTTP request, put there by the guard
 WindowId = Annotated[str, Field(min_length=1, max_length=64, description="From collect_window.")]

@@ -14,7 +14,7 @@ from feedmill.model.candidate import SourceReport, WindowCandidate
 from feedmill.model.event import StoredEntry
 from feedmill.model.screening import Score as ModelScore
 from feedmill.model.screening import Screening
-from feedmill.screen.texts import clean_line
+from feedmill.screen.language import clean_line
 
 Row = dict[str, Any]
 

@@ -13,7 +13,7 @@ from litestar.connection import ASGIConnection
 from feedmill.engine.service.auth import require_scope
 from feedmill.interfaces.request_auth import bearer_token, check_rate, identify_caller
 from feedmill.interfaces.server_state import AnyRequest, AppState, app_state_of
-from feedmill.model.running.token import Caller, Scope
+from feedmill.model.running.webhook import Caller, Scope
 
 SCOPE: Final = "scope"  # in a route's `opt`: read, write or admin; a route without one is open
 BASIC: Final = "basic"  # in a route's `opt`: the token may also come as a password

@@ -21,7 +21,7 @@ from litestar.handlers import HTTPRouteHandler
 from feedmill.interfaces.rest.auth import BASIC, SCOPE
 from feedmill.interfaces.rest.openapi import DESCRIPTION, RouteDescription
 from feedmill.interfaces.rest.responses import json_response
-from feedmill.model.running.token import Scope
+from feedmill.model.running.webhook import Scope
 
 Handler = Callable[..., Awaitable[Any]]
 _DESCRIBED = frozenset(RouteDescription._fields)

@@ -14,7 +14,7 @@ from litestar.exceptions import ValidationException
 from litestar.openapi.config import OpenAPIConfig
 from litestar.types import ASGIApp, Receive, Send
 
-from feedmill.engine.deliver.log_notifier import LogNotifier
+from feedmill.engine.deliver.read_log import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter, check_binding, is_loopback

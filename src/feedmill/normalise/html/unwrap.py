@@ -11,9 +11,11 @@ import re
 from html import escape, unescape
 
 from feedmill.model.base import Value
-from feedmill.normalise.html.allowlist import ALLOWED_TAGS, HARMLESS_TAGS, REMOVED_TAGS
 from feedmill.normalise.html.tokens import (
+    ALLOWED_TAGS,
     ATTRIBUTE_PATTERN,
+    HARMLESS_TAGS,
+    REMOVED_TAGS,
     html_tokens,
     is_address,
     is_cut_off,

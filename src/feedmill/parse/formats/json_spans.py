@@ -14,7 +14,7 @@ import msgspec
 
 from feedmill.model.base import Value
 from feedmill.parse.input.encoding import windows_character
-from feedmill.parse.input.offsets import Spans
+from feedmill.parse.xml.slices import Spans
 
 _STRING: Final = rb'"(?:[^"\\]++|\\.)*+"?'
 _TOKEN: Final = re.compile(_STRING + rb"|[\[\]{},]", re.DOTALL)

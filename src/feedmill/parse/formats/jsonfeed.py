@@ -34,6 +34,7 @@ from feedmill.parse.formats.json_spans import (
 from feedmill.parse.input.encoding import Decoded
 from feedmill.parse.xml import slices
 from feedmill.parse.xml.elements import integer, seconds
+from feedmill.parse.xml.source import raw_slices
 
 _VERSION: Final = re.compile(
     r"\s*https?://(?:www\.)?jsonfeed\.org/version/(\d[\d.]*)", re.IGNORECASE
@@ -54,7 +55,7 @@ def parse_json(
         return _name(utf8, read)
     spans = read.spans[: limits.max_items]
     marks = slices.digests(utf8, spans, b"json")
-    places = slices.raw_slices(spans, marks, decoded, document.body)
+    places = raw_slices(spans, marks, decoded, document.body)
     fresh = [number for number, mark in enumerate(marks) if places is None or mark not in known]
     capped = len(read.spans) > limits.max_items
     reader = _Reader(url=document.url, limits=limits)

@@ -4,7 +4,7 @@ import re
 from typing import Final, Literal
 
 from feedmill.model.parsed import Unreadable, UnreadableReason
-from feedmill.parse.xml.prolog import Prolog, read_prolog
+from feedmill.parse.xml.names import Prolog, read_prolog
 
 DocumentKind = Literal["empty", "binary", "json", "html", "markup", "text"]
 

@@ -17,12 +17,12 @@ from msgspec import field
 from msgspec.structs import replace
 
 from feedmill.model.base import Value
-from feedmill.model.parsed import KnownSlices, Slice
-from feedmill.parse.input.encoding import Decoded
-from feedmill.parse.input.offsets import Spans, raw_spans
+from feedmill.model.parsed import KnownSlices
 
 if TYPE_CHECKING:
     from hashlib import _Hash as HASH
+
+Spans = tuple[tuple[int, int], ...]
 
 READER_VERSION: Final = b"feedmill-parse-5"  # a new version reads every entry again (D31)
 
@@ -264,21 +264,6 @@ def digests(
     """One digest per entry, over its bytes and its context; `marks` are those that are known."""
     seed, view = _seed(context), memoryview(utf8)
     return tuple([marks.get(start) or _digest(seed, view[start:end]) for start, end in spans])
-
-
-def raw_slices(
-    spans: Spans, marks: tuple[str, ...], decoded: Decoded, raw: bytes
-) -> tuple[Slice, ...] | None:
-    """The spans in the raw body's own bytes; None when the way back is not exact."""
-    places = raw_spans(spans, decoded, raw)
-    if places is None:
-        return None
-    return tuple(
-        [
-            Slice(offset=start, length=end - start, digest=mark)
-            for (start, end), mark in zip(places, marks, strict=True)
-        ]
-    )
 
 
 def _entry_name(utf8: bytes, root: int) -> bytes | None:

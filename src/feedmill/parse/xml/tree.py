@@ -16,7 +16,7 @@ from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import Repair
 from feedmill.parse.input.encoding import decode
 from feedmill.parse.input.sniff import kind_of
-from feedmill.parse.xml.prolog import read_prolog, without_doctype
+from feedmill.parse.xml.names import read_prolog, without_doctype
 from feedmill.parse.xml.repair import (
     balance_tags,
     repair_xml,

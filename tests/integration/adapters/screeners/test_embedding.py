@@ -26,7 +26,7 @@ from feedmill.errors import ScreenerError
 from feedmill.model.screening import EvaluationSet, Screening, ScreenText, TopicSet
 from feedmill.screen.evaluate import Quality, about_only, read_gold
 from feedmill.screen.injection_signs import signs_of
-from feedmill.screen.texts import script_of
+from feedmill.screen.language import script_of
 from feedmill.screen.topics import choose_topics, read_topics, with_digest
 
 FIELDS = Path(__file__).parents[3] / "vectors" / "screening"

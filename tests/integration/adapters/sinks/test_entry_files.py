@@ -20,8 +20,8 @@ from feedmill.adapters.sinks.ndjson import (
     move_former_files,
 )
 from feedmill.app.services import file_sinks, open_services
+from feedmill.engine.deliver.read_log import entry_lines
 from feedmill.engine.deliver.to_sinks import deliver_pending
-from feedmill.engine.deliver.whole_entries import entry_lines
 from feedmill.model.event import Event, StoredEntry
 
 

@@ -13,7 +13,7 @@ from tests.support.warm_process import WarmPopen
 from tests.support.webhook_harness import happen, opened, run, telling, until_webhook
 from tests.support.webhook_receiver import receiving
 
-from feedmill.engine.run.refresh_report import RefreshReport
+from feedmill.engine.run.report import RefreshReport
 from feedmill.engine.service.auth import issue_token
 from feedmill.engine.service.webhooks import add_webhook
 from feedmill.observe.log import logger

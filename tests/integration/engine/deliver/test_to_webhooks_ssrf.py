@@ -12,7 +12,7 @@ from feedmill.engine.deliver.to_webhooks import deliver_once
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.webhooks import add_webhook, send_test_delivery, validate_webhook_url
 from feedmill.errors import AddressError
-from feedmill.fetch.public_addresses import check_address
+from feedmill.fetch.guard import check_address
 from feedmill.model.fetch import RefusalReason
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "ssrf_urls.json"

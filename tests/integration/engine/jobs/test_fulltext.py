@@ -12,10 +12,10 @@ from tests.support.web_pages import extracting_here, page, served
 
 from feedmill.config import FullTextConfig
 from feedmill.engine.jobs.fulltext import KIND
-from feedmill.engine.service.contents import full_texts
+from feedmill.engine.service import full_texts
 from feedmill.errors import NotFoundError
-from feedmill.extract.page import VERSION
-from feedmill.model.derived.full_text import FullText
+from feedmill.extract import VERSION
+from feedmill.model.derived.fetched import FullText
 from feedmill.model.page import EntryFilter
 from feedmill.model.running.job import JobFilter, JobRunRecord
 from feedmill_demo.server.script import Answer, document

@@ -17,7 +17,7 @@ from tests.support.waiting import wait_until
 from feedmill.config import MediaConfig
 from feedmill.engine.jobs.media import KINDS
 from feedmill.engine.maintain.retention import purge
-from feedmill.model.derived.media import MediaFilter, MediaItem
+from feedmill.model.derived.fetched import MediaFilter, MediaItem
 from feedmill.model.feed import Feed
 from feedmill.model.running.job import JobRunRecord
 from feedmill_demo.server.script import Answer, Answering, Request, redirect

@@ -9,7 +9,7 @@ from tests.support.feed_documents import item, numbered, rss
 
 from feedmill.config import QuotaConfig, RetentionConfig
 from feedmill.engine.maintain.retention import purge
-from feedmill.engine.service.health.feed_health import describe_health
+from feedmill.engine.service.feed_health import describe_health
 from feedmill.model.feed import Feed
 from feedmill_demo.server.script import document
 

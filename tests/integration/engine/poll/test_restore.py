@@ -21,9 +21,9 @@ from tests.support.web_pages import extracting_here
 from feedmill.app.services import DATABASE_NAME, open_services
 from feedmill.config import BlobsConfig, Config, RetentionConfig, StoreConfig
 from feedmill.engine.documents.fetch_document import fetch_and_judge
-from feedmill.engine.documents.full_text import store_full_text
+from feedmill.engine.documents.fetched import store_full_text
 from feedmill.engine.jobs.backfill import KIND as BACKFILL
-from feedmill.engine.maintain.raw_owner import adopt_blobs
+from feedmill.engine.maintain.raw_store import adopt_blobs
 from feedmill.engine.maintain.retention import purge, verify_integrity
 from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.poll.restore import (
@@ -379,7 +379,7 @@ def test_segment_that_this_store_wrote_and_forgot_is_indexed_again(tmp_path: Pat
     config = config_of(home)
 
     async def go_on(services: Services) -> int:
-        from tests.integration.engine.maintain.test_raw_owner import ingest
+        from tests.integration.engine.maintain.test_raw_store_raw_owner import ingest
 
         await ingest(services)
         return len(await services.store.blobs())

@@ -19,7 +19,7 @@ from tests.support.push_harness import (
     subscription,
 )
 
-from feedmill.engine.service.feeds.push import feed_push, list_hubs
+from feedmill.engine.service.hosts import feed_push, list_hubs
 from feedmill.interfaces.push_listener import PushListener
 from feedmill_demo.server.script import Answer
 

@@ -16,8 +16,8 @@ from tests.support.waiting import hang_guard
 from tests.support.warm_process import CHILDREN, start_script
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.model.push import PushSubscription
-from feedmill.push.messages import SIGNATURE, sign_delivery
+from feedmill.model.feed import PushSubscription
+from feedmill.push.hub import SIGNATURE, sign_delivery
 
 BODY, SECRET, TOKEN = rss(item(2)), "geheim", "t" * 43
 

@@ -20,8 +20,8 @@ from tests.support.feed_documents import item
 from tests.support.push_harness import announcing, run_push_jobs, subscription
 
 from feedmill.config import PushConfig
-from feedmill.engine.push.receive import receive, verify
-from feedmill.push.messages import SIGNATURE, sign_delivery
+from feedmill.engine.push import receive, verify
+from feedmill.push.hub import SIGNATURE, sign_delivery
 from feedmill_demo.server.script import Answer
 
 NUMBERS = st.integers(1, 6)

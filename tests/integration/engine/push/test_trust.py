@@ -14,8 +14,8 @@ from tests.support.push_harness import (
     subscription,
 )
 
-from feedmill.engine.service.feeds.push import feed_push, list_hubs
-from feedmill.engine.service.health.feed_health import describe_health
+from feedmill.engine.service.feed_health import describe_health
+from feedmill.engine.service.hosts import feed_push, list_hubs
 from feedmill.model.feed import Feed
 from feedmill_demo.server.script import Answer, document
 

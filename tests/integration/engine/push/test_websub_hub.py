@@ -20,12 +20,12 @@ from tests.support.websub_peers import peer_subscriber, raw_subscriber
 
 from feedmill.config import PushConfig, WebhookConfig
 from feedmill.engine.deliver.to_webhooks import deliver_once
-from feedmill.engine.jobs import websub_hub
+from feedmill.engine.jobs import websub
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.interfaces.rest.server import rest_server
 from feedmill.model.running.webhook import Webhook
-from feedmill.push.messages import SIGNATURE, is_signed
+from feedmill.push.hub import SIGNATURE, is_signed
 
 HUB_ON = PushConfig(hub=True)
 HubStory = Callable[[Stage, str], Awaitable[None]]
@@ -62,7 +62,7 @@ async def ask(base: str, callback: str, topic: str, **more: str) -> httpx.Respon
 
 
 async def verified(stage: Stage) -> None:
-    await run_due(stage.services, websub_hub.KIND)
+    await run_due(stage.services, websub.KIND)
 
 
 async def publish(stage: Stage) -> None:

@@ -21,7 +21,7 @@ from tests.support.push_harness import (
 )
 from tests.support.websub_peers import PeerHub, peer_hub
 
-from feedmill.engine.service.feeds.push import resubscribe
+from feedmill.engine.service.hosts import resubscribe
 from feedmill.engine.service.queries import remove_feed
 from feedmill.model.feed import BlobRef, Feed
 from feedmill.model.running.job import JobFilter

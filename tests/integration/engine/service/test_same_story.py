@@ -6,9 +6,8 @@ from tests.support.scraped_metrics import scraped
 
 from feedmill.config import HostConfig
 from feedmill.engine.service import queries
-from feedmill.engine.service.feeds.hosts import list_hosts
-from feedmill.engine.service.health.attention import needs_attention
-from feedmill.engine.service.health.status import status
+from feedmill.engine.service.hosts import list_hosts
+from feedmill.engine.service.status import needs_attention, status
 from feedmill.model.feed import Feed
 from feedmill.model.page import FeedFilter
 from feedmill.publish.shapes import FeedChange

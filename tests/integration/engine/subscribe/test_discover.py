@@ -14,10 +14,9 @@ from feedmill.app.services import open_services
 from feedmill.canonicalise.discovery.search import FindOptions
 from feedmill.config import Config, FetchConfig, HostConfig, StoreConfig
 from feedmill.engine.run.services import Services
+from feedmill.engine.subscribe.canonicalise import Prober
 from feedmill.engine.subscribe.discover import discover
-from feedmill.engine.subscribe.host_queue import HostQueue
-from feedmill.engine.subscribe.probe import Prober
-from feedmill.engine.subscribe.robots_gate import RobotsGate
+from feedmill.engine.subscribe.host_queue import HostQueue, RobotsGate
 from feedmill.model.canonical import Found, Seen
 from feedmill.model.fetch import RawResponse
 from feedmill_demo.server.script import Answer, document

@@ -8,7 +8,7 @@ from tests.support.scripted_fetcher import ScriptedFetcher, said
 from tests.support.waiting import hang_guard
 
 from feedmill.app.services import open_services
-from feedmill.engine.ports.fetcher import BodyRoom
+from feedmill.engine.ports.io import BodyRoom
 from feedmill.engine.service.subscriptions import open_subscriber
 from feedmill.engine.subscribe.host_queue import MAX_WAITING
 from feedmill.errors import NoFeedError

@@ -4,7 +4,7 @@ import pytest
 from tests.integration.engine.subscribe.conftest import Visit
 from tests.support.subscribe_harness import Counter, feed_document, page
 
-from feedmill.engine.ports.fetcher import BodyRoom, Fetcher
+from feedmill.engine.ports.io import BodyRoom, Fetcher
 from feedmill.engine.subscribe.add_feed import Subscribed
 from feedmill.engine.subscribe.subscriber import Subscriber
 from feedmill.model.feed import FeedOverrides

@@ -7,13 +7,13 @@ from tests.support.engine_harness import Play, Stage
 from tests.support.feed_documents import item
 from tests.support.two_phase_steps import MONDAY, answer, collect, on, shown
 
-from feedmill.engine.two_phase import collect_source
-from feedmill.engine.two_phase.candidate_file import (
+from feedmill.engine.two_phase import collect_window
+from feedmill.engine.two_phase.candidates import (
     decode_candidates,
+    drafts_of,
     encode_canonical,
     unpack_body,
 )
-from feedmill.engine.two_phase.candidates import drafts_of
 from feedmill.errors import StoreError
 from feedmill.model.candidate import Window
 from feedmill.model.feed import FeedOverrides
@@ -259,7 +259,7 @@ def test_a_fault_of_our_own_costs_one_source(play: Play, monkeypatch: pytest.Mon
                 raise ZeroDivisionError
             return real(*given, **named)
 
-        monkeypatch.setattr(collect_source, "drafts_of", stumbling)
+        monkeypatch.setattr(collect_window, "drafts_of", stumbling)
         file = await collect(stage, "/a", "/b")
 
         assert [(one.outcome, one.reason) for one in file.sources] == [

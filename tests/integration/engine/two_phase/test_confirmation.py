@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.engine_harness import Stage, opened
 
-from feedmill.engine.two_phase.candidate_file import with_checksum
+from feedmill.engine.two_phase.candidates import with_checksum
 from feedmill.engine.two_phase.confirmation import (
     Ticket,
     accept_question,
@@ -16,7 +16,7 @@ from feedmill.engine.two_phase.confirmation import (
     get_question,
     spend_ticket,
 )
-from feedmill.engine.two_phase.window_library import WindowLibrary
+from feedmill.engine.two_phase.sidecar_files import WindowLibrary
 from feedmill.errors import ConflictError, NotFoundError, TicketError, UsageError
 from feedmill.model.candidate import SCHEMA, CandidateFile, Question, Window
 from feedmill.model.screening import Confirmation

@@ -15,7 +15,7 @@ from tests.support.two_phase_steps import answer, collect, confirmation, insert,
 
 from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.retention import purge
-from feedmill.engine.two_phase.candidate_file import with_checksum
+from feedmill.engine.two_phase.candidates import with_checksum
 from feedmill.engine.two_phase.insert_selected import insert_selected
 from feedmill.errors import CandidateError
 from feedmill.model.candidate import CandidateFile

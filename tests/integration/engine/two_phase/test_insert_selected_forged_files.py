@@ -11,7 +11,7 @@ from tests.support.engine_harness import Play, Stage, titles
 from tests.support.two_phase_steps import answer, collect, insert, on
 
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
-from feedmill.engine.two_phase.candidate_file import pack_body, with_checksum
+from feedmill.engine.two_phase.candidates import pack_body, with_checksum
 from feedmill.model.candidate import CandidateFile
 
 

@@ -29,12 +29,15 @@ from tests.support.rest_client import Answer
 from tests.support.two_phase_steps import answer, collect, on
 
 from feedmill.config import AccessConfig
-from feedmill.engine.two_phase.candidate_file import read_candidates, write_candidates
+from feedmill.engine.two_phase.candidates import read_candidates, write_candidates
 from feedmill.engine.two_phase.confirmation import Ticket, accept_question, ask_confirmation
-from feedmill.engine.two_phase.sidecar_files import encode_selection, record_confirmation
-from feedmill.engine.two_phase.window_library import WindowLibrary
+from feedmill.engine.two_phase.sidecar_files import (
+    WindowLibrary,
+    encode_selection,
+    record_confirmation,
+)
 from feedmill.errors import ConflictError
-from feedmill.model.running.token import Scope
+from feedmill.model.running.webhook import Scope
 from feedmill.model.screening import Confirmation
 
 YES: Final = ElicitResult(action="accept", content={"insert": True})

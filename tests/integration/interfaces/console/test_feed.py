@@ -7,7 +7,7 @@ from tests.support.console_client import Browser, ConsoleMill, text_of
 from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, rss
 
-from feedmill.model.push import PushSubscription
+from feedmill.model.feed import PushSubscription
 from feedmill_demo.server.script import Answer, document
 
 FAILS = Answer(status=503)

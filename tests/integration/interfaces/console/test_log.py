@@ -8,7 +8,7 @@ from tests.support.engine_harness import Stage
 from tests.support.feed_documents import item, rss
 from tests.support.rest_client import lines_of
 
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill_demo.server.script import document
 
 

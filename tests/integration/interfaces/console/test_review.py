@@ -10,7 +10,7 @@ from tests.support.two_phase_steps import answer, collect, on
 
 from feedmill.config import McpConfig
 from feedmill.engine.two_phase.confirmation import ask_confirmation
-from feedmill.engine.two_phase.window_library import WindowLibrary
+from feedmill.engine.two_phase.sidecar_files import WindowLibrary
 from feedmill.model.screening import LiveScreen
 
 

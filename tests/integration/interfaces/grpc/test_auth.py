@@ -19,7 +19,7 @@ from feedmill.engine.service.auth import issue_token, revoke_token, rotate_token
 from feedmill.errors import UsageError
 from feedmill.interfaces.grpc.methods import GRPC_METHODS
 from feedmill.interfaces.grpc.server import grpc_server
-from feedmill.model.running.token import Scope
+from feedmill.model.running.webhook import Scope
 
 UNKNOWN = (grpc.StatusCode.UNAUTHENTICATED, "unauthenticated")
 DENIED = (grpc.StatusCode.PERMISSION_DENIED, "forbidden")

@@ -18,7 +18,7 @@ from tests.support.waiting import hang_guard
 
 from feedmill.app.services import DATABASE_NAME
 from feedmill.config import AccessConfig, GrpcConfig
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.grpc.server import grpc_server
 from feedmill.model.event import NewEvent

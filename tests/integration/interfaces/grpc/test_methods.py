@@ -19,9 +19,9 @@ from feedmill.engine.ports.store import Store
 from feedmill.errors import StoreError
 from feedmill.interfaces.grpc.server import grpc_server
 from feedmill.model.derived.cluster import SketchBatch, StoryText
-from feedmill.model.derived.media import WantedFile
+from feedmill.model.derived.fetched import WantedFile
+from feedmill.model.feed import PushSubscription
 from feedmill.model.page import EntryFilter
-from feedmill.model.push import PushSubscription
 from feedmill.model.running.job import NewJob
 from feedmill_demo.server.script import document
 

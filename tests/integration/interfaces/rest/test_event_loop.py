@@ -9,7 +9,7 @@ from tests.support.feed_documents import paper
 from tests.support.rest_client import RestMill
 
 from feedmill.parse.input import sniff
-from feedmill.search import highlight
+from feedmill.search import query
 from feedmill_demo.server.script import document
 
 
@@ -80,7 +80,7 @@ def test_matches_are_marked_in_a_thread(mill: RestMill, monkeypatch: pytest.Monk
         await stage.poll(await stage.add("/feed", paper(1)))
 
     mill.tell(poll)
-    marking = OnLoop(monkeypatch, highlight, "highlight")
+    marking = OnLoop(monkeypatch, query, "highlight")
 
     answer = mill.ask("/entries?q=title")
 

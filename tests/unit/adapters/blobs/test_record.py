@@ -16,7 +16,7 @@ from feedmill.adapters.blobs.record import (
     write_header,
 )
 from feedmill.model.feed import BlobRef
-from feedmill.model.running.storage import Segment, created_at
+from feedmill.model.running.worker import Segment, created_at
 
 _NAME = "0192-test"
 _payloads = st.lists(st.binary(max_size=200), max_size=6)

@@ -18,7 +18,7 @@ from feedmill.adapters.bus.kafka import KafkaBus
 from feedmill.adapters.bus.nats import MessageRefusedError, _sink_error
 from feedmill.adapters.bus.redis import RedisBus
 from feedmill.config import BusConfig
-from feedmill.engine.run.retry import is_transient
+from feedmill.engine.run.lifecycle import is_transient
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from feedmill.adapters.store.log_position import LogPosition
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill.model.event import Event
 
 

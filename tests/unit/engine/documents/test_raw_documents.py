@@ -13,7 +13,7 @@ from feedmill.engine.documents.raw_documents import (
     keep_collected,
     load_body,
 )
-from feedmill.engine.ports.blobs import Blobs, RawIndex
+from feedmill.engine.ports.io import Blobs, RawIndex
 from feedmill.errors import BlobMoved, NotFoundError
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef

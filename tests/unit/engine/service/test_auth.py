@@ -8,7 +8,7 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.config import AccessConfig
 from feedmill.engine.service.auth import IssuedToken, RateLimiter, is_loopback, require_scope
 from feedmill.errors import AccessError
-from feedmill.model.running.token import Caller, Scope, Token
+from feedmill.model.running.webhook import Caller, Scope, Token
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.sample_candidate_files import MONDAY, a_file, candidate, said
 
-from feedmill.engine.two_phase.candidate_file import write_candidates
+from feedmill.engine.two_phase.candidates import write_candidates
 from feedmill.engine.two_phase.sidecar_files import (
     confirmations_path,
     encode_selection,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from feedmill.engine.service.health.figures import figures_shape
+from feedmill.engine.service.figures import figures_shape
 from feedmill.interfaces.console.charts import (
     Dot,
     HintMark,

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.normalise.html.allowlist import ALLOWED_ATTRIBUTES, ALLOWED_TAGS
 from feedmill.normalise.html.sanitise import clean_html, from_text, from_xhtml, sanitise
+from feedmill.normalise.html.tokens import ALLOWED_ATTRIBUTES, ALLOWED_TAGS
 
 UNTIMED = settings(deadline=None)  # the machine may be busy; laws are not timed
 

@@ -7,7 +7,7 @@ import pytest
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import ParsedFeed
 from feedmill.parse.document import parse_document
-from feedmill.parse.xml.prolog import read_prolog, without_doctype
+from feedmill.parse.xml.names import read_prolog, without_doctype
 from feedmill.parse.xml.repair import balance_tags, repair_xml
 from feedmill.parse.xml.tree import cap_depth, parse_strictly, read_fragment, read_tree
 

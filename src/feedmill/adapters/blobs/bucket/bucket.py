@@ -28,7 +28,7 @@ from feedmill.adapters.blobs.errors import moved_error
 from feedmill.adapters.blobs.record import ReadAt
 from feedmill.adapters.failpoints import reach
 from feedmill.errors import BlobMoved
-from feedmill.model.running.storage import Segment, created_at
+from feedmill.model.running.worker import Segment, created_at
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

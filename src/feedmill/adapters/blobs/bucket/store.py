@@ -25,7 +25,7 @@ from feedmill.adapters.blobs.record import Item, ReadAt, RecordGroup
 from feedmill.adapters.blobs.repack import Bodies
 from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource
 from feedmill.config import BlobsConfig, StoreConfig
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Clock
 from feedmill.errors import BlobError
 from feedmill.model.feed import BlobRef
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from feedmill.adapters.blobs.errors import closed_error, too_slow_error
 from feedmill.adapters.blobs.record import Item
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Clock
 from feedmill.model.feed import BlobRef
 
 WriteBatch = Callable[[Sequence[Item]], Sequence[BlobRef]]

@@ -13,7 +13,7 @@ from feedmill.adapters.blobs.disk.folder import SegmentFolder, write_all
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.adapters.blobs.record import Item, RecordGroup
 from feedmill.adapters.failpoints import reach
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Clock
 from feedmill.model.feed import BlobRef
 
 _ATTEMPTS = 3  # at a name that is not taken for a dead process's

@@ -25,7 +25,7 @@ from feedmill.adapters.blobs.errors import blob_error, moved_error
 from feedmill.adapters.blobs.record import ReadAt
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.files import PRIVATE_FILE, make_folder, sync_folder
-from feedmill.model.running.storage import Segment
+from feedmill.model.running.worker import Segment
 
 OPEN_SUFFIX: Final = ".open"
 MARKED_SUFFIX: Final = ".condemned"

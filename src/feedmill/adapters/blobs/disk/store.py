@@ -24,10 +24,10 @@ from feedmill.adapters.blobs.disk.writer_thread import WriterThread
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.adapters.blobs.record import IntactRecord, iterate_records
 from feedmill.config import StoreConfig
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Clock
 from feedmill.errors import BlobError
 from feedmill.model.base import Value
-from feedmill.model.running.storage import Segment
+from feedmill.model.running.worker import Segment
 
 DISK_TIMEOUT_SEC: Final = 60.0  # with a disk that does not answer
 _READERS: Final = 2

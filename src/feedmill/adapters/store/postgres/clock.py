@@ -10,7 +10,7 @@ from typing import Final
 
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import instant
-from feedmill.engine.ports.clock import Clock
+from feedmill.engine.ports.io import Clock
 from feedmill.errors import StoreError
 
 _ROUND_TRIPS: Final = 5

@@ -30,7 +30,7 @@ from typing import Final, NamedTuple
 from feedmill.adapters.store.postgres.parameters import postgres_json, to_columns, unnest_rows
 from feedmill.adapters.store.postgres.pool import NO_SCHEMA, Database, PgConnection
 from feedmill.adapters.store.tables.codec import Row, event_id, event_of, micros
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill.errors import StoreError
 from feedmill.model.event import Event, NewEvent
 from feedmill.publish.events import REWOUND_LEAP, event_of_rewound_log, is_rewound_untold

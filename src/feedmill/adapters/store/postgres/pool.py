@@ -24,7 +24,7 @@ from asyncpg.pool import Pool, PoolConnectionProxy
 
 from feedmill.adapters.failpoints import reach
 from feedmill.errors import CORRUPT, DAMAGE, DAMAGE_HINT, DAMAGED_ROW, StoreError
-from feedmill.observe.masking import database_address
+from feedmill.observe.log import database_address
 
 T = TypeVar("T")
 

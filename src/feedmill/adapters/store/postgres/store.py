@@ -32,7 +32,7 @@ from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.running.blobs import forget_unneeded_blobs
 from feedmill.adapters.store.tables.running.consistency import postgres_problems
 from feedmill.adapters.store.tables.running.workers import save_worker
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill.errors import StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim

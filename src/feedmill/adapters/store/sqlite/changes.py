@@ -21,7 +21,7 @@ from feedmill.adapters.store.tables.changes import (
 from feedmill.adapters.store.tables.codec import Row
 from feedmill.adapters.store.tables.contents.entry_codec import CONTENT_COLUMNS, POINT_TO_FIRST
 from feedmill.adapters.store.tables.contents.entry_search import ON_CONFLICT
-from feedmill.model.field_digests import digests_text
+from feedmill.model.identity import digests_text
 
 _CONTENT: Final = ", ".join(CONTENT_COLUMNS)
 _INSERT: Final = (

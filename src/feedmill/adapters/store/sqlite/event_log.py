@@ -12,7 +12,7 @@ from typing import Final
 
 from feedmill.adapters.store.sqlite.connection import is_bad_value
 from feedmill.adapters.store.tables.codec import event_id, event_of, event_row
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill.model.event import Event, NewEvent
 from feedmill.publish.events import REWOUND_LEAP, event_of_rewound_log, is_rewound_untold
 

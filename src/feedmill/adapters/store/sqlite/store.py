@@ -42,7 +42,7 @@ from feedmill.adapters.store.tables.contents.entries import entry_texts_of_sqlit
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.running.consistency import sqlite_pages, sqlite_problems
 from feedmill.adapters.store.totals_writer import TotalsWriter
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill.errors import DAMAGE, StoreError
 from feedmill.model.event import Event
 from feedmill.model.feed import Claim

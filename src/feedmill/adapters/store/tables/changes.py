@@ -12,10 +12,10 @@ import msgspec
 from feedmill.adapters.store.tables.codec import Row, json_text, micros, micros_or_none
 from feedmill.adapters.store.tables.contents.entry_codec import content_row
 from feedmill.model.event import NewEvent
-from feedmill.model.field_digests import FieldDigests
 from feedmill.model.identity import (
     Added,
     Change,
+    FieldDigests,
     Identified,
     IdentityKey,
     Rekeyed,

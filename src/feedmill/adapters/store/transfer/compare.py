@@ -15,7 +15,7 @@ from feedmill.adapters.store.transfer.postgres_target import PostgresTarget, has
 from feedmill.adapters.store.transfer.sqlite_source import SqliteSource
 from feedmill.adapters.store.transfer.tables import Key, Table
 from feedmill.adapters.store.transfer.translate import REPLACED, Translation
-from feedmill.model.running.storage import ComparedTable, DifferenceKind, RowDifference
+from feedmill.model.running.worker import ComparedTable, DifferenceKind, RowDifference
 
 RowsDone = Callable[[int], None]
 

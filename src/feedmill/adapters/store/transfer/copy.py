@@ -21,8 +21,8 @@ from feedmill.adapters.store.transfer.sqlite_source import SqliteSource, Survey
 from feedmill.adapters.store.transfer.tables import TABLES, Key, Table
 from feedmill.config import StoreConfig
 from feedmill.errors import ConflictError, UsageError
-from feedmill.model.running.storage import CopiedTable, Transfer
-from feedmill.observe.masking import database_address
+from feedmill.model.running.worker import CopiedTable, Transfer
+from feedmill.observe.log import database_address
 
 _FILE: Final = "sqlite:"
 _SERVERS: Final = ("postgresql://", "postgres://")

@@ -13,7 +13,7 @@ from feedmill.interfaces.console.session import SCOPE, text_field
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 from feedmill.model.page import EntryFilter
-from feedmill.normalise.dates.parse import parse_date
+from feedmill.normalise.dates import parse_date
 from feedmill.normalise.html.sanitise import clean_html
 from feedmill.publish.shapes import EntryPage
 from feedmill.search.query import parse_query

@@ -7,9 +7,9 @@ from litestar import Response, post
 
 from feedmill.engine.moves.follow import MERGE_IS_FINAL, move_feed, undo_move
 from feedmill.engine.service import queries
-from feedmill.engine.service.feeds.push import feed_push
-from feedmill.engine.service.health.feed_health import health_in_brief
-from feedmill.engine.service.health.figures import feed_figures
+from feedmill.engine.service.feed_health import health_in_brief
+from feedmill.engine.service.figures import feed_figures
+from feedmill.engine.service.hosts import feed_push
 from feedmill.errors import UsageError
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.console import charts
@@ -26,9 +26,9 @@ from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.page import EntryFilter
-from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.move_shapes import candidate_in_words, move_in_words, refusal_in_words
 from feedmill.publish.shapes import DecisionShape, FeedChange
+from feedmill.publish.to_json import read_cursor, write_cursor
 
 _POLLS: Final = 60  # of the timeline
 _PER_PAGE: Final = 50

@@ -8,7 +8,7 @@ from litestar import Response, post
 from litestar.datastructures import UploadFile
 
 from feedmill.engine.service import subscriptions
-from feedmill.engine.service.health.feed_health import health_in_brief
+from feedmill.engine.service.feed_health import health_in_brief
 from feedmill.errors import SeveralFeedsError, UsageError
 from feedmill.interfaces.console.render import go_to, page, view
 from feedmill.interfaces.console.session import SCOPE, digest_of, read_form, tags_of, text_field
@@ -16,8 +16,8 @@ from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed
 from feedmill.model.page import FeedFilter, FeedListState, FeedOrder
-from feedmill.publish.cursors import read_cursor, write_cursor
 from feedmill.publish.shapes import FeedWish
+from feedmill.publish.to_json import read_cursor, write_cursor
 
 HERE: Final = "/console/feeds"
 _PER_PAGE: Final = 50

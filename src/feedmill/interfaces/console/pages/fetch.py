@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from feedmill.engine.service import queries
-from feedmill.engine.service.contents.documents import (
+from feedmill.engine.service.documents import (
     DocumentView,
     EntryStages,
     diff_documents,

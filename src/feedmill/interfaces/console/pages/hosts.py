@@ -4,9 +4,8 @@
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from feedmill.engine.service.feeds.hosts import get_host, host_in_words, list_hosts
-from feedmill.engine.service.feeds.push import list_hubs
-from feedmill.engine.service.health.feed_health import health_in_brief
+from feedmill.engine.service.feed_health import health_in_brief
+from feedmill.engine.service.hosts import get_host, host_in_words, list_hosts, list_hubs
 from feedmill.interfaces.console.pages.feeds import mark_of
 from feedmill.interfaces.console.render import view
 from feedmill.interfaces.console.session import text_field

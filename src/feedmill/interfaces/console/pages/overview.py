@@ -13,9 +13,8 @@ from litestar import Response, get
 from litestar.background_tasks import BackgroundTask
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.health.attention import Attention, needs_attention
-from feedmill.engine.service.health.figures import top_feeds, total_figures
-from feedmill.engine.service.health.status import service_levels
+from feedmill.engine.service.figures import top_feeds, total_figures
+from feedmill.engine.service.status import Attention, needs_attention, service_levels
 from feedmill.interfaces.console.charts import Dot, line, polls_by_outcome, scatter
 from feedmill.interfaces.console.render import page
 from feedmill.interfaces.console.session import SCOPE

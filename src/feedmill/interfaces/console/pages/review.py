@@ -12,15 +12,14 @@ from litestar import Response, post
 from litestar.datastructures import FormMultiDict
 
 from feedmill.engine.two_phase import confirmation
-from feedmill.engine.two_phase.candidate_file import select_candidates
+from feedmill.engine.two_phase.candidates import select_candidates
 from feedmill.engine.two_phase.review import (
     insert_from_window,
     insert_held,
     pending_questions,
     suspicious_ids,
 )
-from feedmill.engine.two_phase.sidecar_files import read_screenings
-from feedmill.engine.two_phase.window_library import SavedWindow, WindowLibrary
+from feedmill.engine.two_phase.sidecar_files import SavedWindow, WindowLibrary, read_screenings
 from feedmill.errors import AccessError, ConflictError, FeedmillError, UsageError
 from feedmill.interfaces.console.render import go_to, page, secret_page, view
 from feedmill.interfaces.console.session import (
@@ -35,7 +34,7 @@ from feedmill.interfaces.console.session import (
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 from feedmill.model.screening import HeldEntry, InsertResult
-from feedmill.publish.cursors import read_cursor, write_cursor
+from feedmill.publish.to_json import read_cursor, write_cursor
 
 HERE: Final = "/console/review"
 _PER_PAGE: Final = 100

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from feedmill.engine.service.feeds.simulate import (
+from feedmill.engine.service.simulate import (
     SimulationResult,
     candidate_config,
     simulate_store,

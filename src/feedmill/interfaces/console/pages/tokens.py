@@ -11,7 +11,7 @@ from feedmill.errors import UsageError
 from feedmill.interfaces.console.render import confirm_page, go_to, secret_page, view
 from feedmill.interfaces.console.session import SCOPE, read_form, text_field, unknown_action
 from feedmill.interfaces.server_state import AnyRequest, services_of
-from feedmill.model.running.token import Scope
+from feedmill.model.running.webhook import Scope
 
 HERE: Final = "/console/tokens"
 _OVERLAP: Final = timedelta(days=1)

@@ -13,7 +13,7 @@ from feedmill.interfaces.console.session import SCOPE, read_form, text_field, un
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.addresses import mask_address
 from feedmill.model.event import EventType
-from feedmill.publish.cursors import read_cursor, write_cursor
+from feedmill.publish.to_json import read_cursor, write_cursor
 
 HERE: Final = "/console/webhooks"
 _PER_PAGE: Final = 20

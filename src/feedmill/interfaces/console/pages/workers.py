@@ -4,7 +4,7 @@
 from datetime import timedelta
 from typing import Any, Final
 
-from feedmill.engine.run.heartbeat import SILENT_AFTER_SEC
+from feedmill.engine.run.readiness import SILENT_AFTER_SEC
 from feedmill.interfaces.console.render import view
 from feedmill.interfaces.server_state import AnyRequest, services_of
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, Field
 
 from feedmill.app.screeners import default_topics
-from feedmill.engine.two_phase.candidate_file import select_candidates
+from feedmill.engine.two_phase.candidates import select_candidates
 from feedmill.engine.two_phase.sidecar_files import write_screenings
 from feedmill.errors import UsageError
 from feedmill.interfaces.mcp.tool import (
@@ -24,9 +24,9 @@ from feedmill.interfaces.mcp.tools.screen import counts_of, screenings_of
 from feedmill.interfaces.mcp.untrusted import NOTICE, Row, candidate_row, score_row, source_row
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.screening import Score, Screening
-from feedmill.publish.cursors import write_cursor
+from feedmill.publish.to_json import write_cursor
 from feedmill.screen.injection_signs import signs_of
-from feedmill.screen.texts import clean_line, screen_text_of
+from feedmill.screen.language import clean_line, screen_text_of
 
 DecisionFilter = Literal["keep", "unsure", "drop", "unscreened"]
 _CURSOR: Final = "candidates"

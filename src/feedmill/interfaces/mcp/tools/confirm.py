@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field
 
 from feedmill.app.settings import user_name
 from feedmill.engine.service.auth import require_scope
-from feedmill.engine.two_phase.candidate_file import select_candidates
+from feedmill.engine.two_phase.candidates import select_candidates
 from feedmill.engine.two_phase.confirmation import (
     SpentTicket,
     accept_question,
@@ -31,8 +31,7 @@ from feedmill.engine.two_phase.confirmation import (
 )
 from feedmill.engine.two_phase.insert_selected import insert_selected
 from feedmill.engine.two_phase.review import suspicious_ids
-from feedmill.engine.two_phase.sidecar_files import first_result
-from feedmill.engine.two_phase.window_library import SavedWindow
+from feedmill.engine.two_phase.sidecar_files import SavedWindow, first_result
 from feedmill.interfaces.mcp.tool import (
     Call,
     CandidateIds,
@@ -47,7 +46,7 @@ from feedmill.interfaces.mcp.tool import (
 from feedmill.interfaces.mcp.untrusted import Row, row_of
 from feedmill.model.candidate import Question, WindowCandidate
 from feedmill.model.screening import Confirmation, InsertResult
-from feedmill.screen.texts import clean_line
+from feedmill.screen.language import clean_line
 
 _MOST_SHOWN: Final = 30  # candidates that a question can show; more are shown on a terminal
 _TITLE_CHARS: Final = 120

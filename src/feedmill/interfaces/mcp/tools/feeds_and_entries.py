@@ -29,7 +29,7 @@ from feedmill.interfaces.mcp.untrusted import (
 from feedmill.model.addresses import mask_address
 from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
 from feedmill.publish.shapes import DiscoverWish, FeedShape
-from feedmill.screen.texts import clean_line
+from feedmill.screen.language import clean_line
 from feedmill.search.query import MAX_QUERY_CHARS, parse_query
 
 _ALIASES: Final = 50

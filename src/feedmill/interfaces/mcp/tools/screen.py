@@ -9,13 +9,12 @@ from pydantic import BaseModel, Field
 
 from feedmill.app.screeners import default_topics, open_screeners
 from feedmill.engine.two_phase.screen import screen_texts
-from feedmill.engine.two_phase.sidecar_files import read_screenings, write_screenings
-from feedmill.engine.two_phase.window_library import SavedWindow
+from feedmill.engine.two_phase.sidecar_files import SavedWindow, read_screenings, write_screenings
 from feedmill.interfaces.mcp.tool import Call, WindowId, mcp_state_of, tool
 from feedmill.interfaces.mcp.untrusted import Row, row_of
 from feedmill.model.screening import Screening, Suggestion, TopicSet
 from feedmill.screen import topics as topic_sets
-from feedmill.screen.texts import screen_text_of
+from feedmill.screen.language import screen_text_of
 
 ShortLine = Annotated[str, Field(max_length=1_000)]
 _EXAMPLES_SHOWN: Final = 6

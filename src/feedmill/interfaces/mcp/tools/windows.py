@@ -12,15 +12,14 @@ from pydantic import Field
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import iterate_feeds
 from feedmill.engine.two_phase.candidates import window_between, window_of_last
-from feedmill.engine.two_phase.collect_source import WindowSource
 from feedmill.engine.two_phase.collect_window import (
+    WindowSource,
     collect_window,
     is_insert_only,
     source_from_address,
     source_from_feed,
 )
-from feedmill.engine.two_phase.sidecar_files import read_screenings
-from feedmill.engine.two_phase.window_library import SavedWindow, WindowLibrary
+from feedmill.engine.two_phase.sidecar_files import SavedWindow, WindowLibrary, read_screenings
 from feedmill.errors import FeedmillError, UsageError
 from feedmill.interfaces.mcp.tool import (
     Call,
@@ -33,7 +32,7 @@ from feedmill.interfaces.mcp.tool import (
 )
 from feedmill.interfaces.mcp.untrusted import NOTICE, Row, source_row
 from feedmill.model.candidate import Window
-from feedmill.publish.cursors import write_cursor
+from feedmill.publish.to_json import write_cursor
 
 _FAILED_SHOWN: Final = 50
 _PROGRESS_SEC: Final = 1.0

@@ -7,8 +7,7 @@ from typing import Annotated
 from litestar import Response
 from litestar.di import Provide
 
-from feedmill.engine.service import queries
-from feedmill.engine.service.contents import full_texts
+from feedmill.engine.service import full_texts, queries
 from feedmill.engine.service.queries import RawContent
 from feedmill.interfaces.rest import parameters
 from feedmill.interfaces.rest.responses import (

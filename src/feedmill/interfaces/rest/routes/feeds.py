@@ -8,10 +8,8 @@ from litestar import Response
 from litestar.di import Provide
 from msgspec.structs import replace
 
-from feedmill.engine.service import jobs, queries, subscriptions
-from feedmill.engine.service.contents import documents, full_texts
-from feedmill.engine.service.feeds.simulate import DEFAULT_DAYS, simulate_store
-from feedmill.engine.service.health import figures
+from feedmill.engine.service import documents, figures, full_texts, jobs, queries, subscriptions
+from feedmill.engine.service.simulate import DEFAULT_DAYS, simulate_store
 from feedmill.interfaces.rest import parameters
 from feedmill.interfaces.rest.responses import (
     ListAnswer,

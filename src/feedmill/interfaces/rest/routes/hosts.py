@@ -3,7 +3,7 @@
 
 from functools import partial
 
-from feedmill.engine.service.feeds import hosts
+from feedmill.engine.service import hosts
 from feedmill.interfaces.rest.parameters import Cursor, HostName, Limit, TroubledQuery
 from feedmill.interfaces.rest.responses import ListAnswer, list_response
 from feedmill.interfaces.rest.routing import Routes

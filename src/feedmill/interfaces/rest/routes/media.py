@@ -9,13 +9,13 @@ from urllib.parse import quote
 from litestar import Response
 from litestar.response import Stream
 
-from feedmill.engine.service.contents import media
+from feedmill.engine.service import full_texts
 from feedmill.interfaces.rest import responses
 from feedmill.interfaces.rest.parameters import Cursor, Limit, path, query
 from feedmill.interfaces.rest.routing import Routes
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.media.resume import ByteRange, Unsatisfiable, read_range
-from feedmill.model.derived.media import MediaItem, MediaState
+from feedmill.model.derived.fetched import MediaItem, MediaState
 from feedmill.publish.shapes import MediaPage, MediaShape
 
 MediaId = Annotated[str, path("The id of a media file.")]
@@ -44,7 +44,7 @@ async def list_media(
 ) -> responses.ListAnswer:
     """List files of entries, newest first; with the progress of those on their way."""
     ask = partial(
-        media.list_media,
+        full_texts.list_media,
         services_of(request),
         feed_id=feed,
         entry_uid=entry,
@@ -57,14 +57,14 @@ async def list_media(
 @routes.get("/{media_id:str}", "read", "not-found")
 async def get_media(request: AnyRequest, media_id: MediaId) -> MediaShape:
     """Get one file's state."""
-    return await media.get_media(media_id, services_of(request))
+    return await full_texts.get_media(media_id, services_of(request))
 
 
 @routes.get("/{media_id:str}/file", "read", "not-found not-kept", gives=bytes, media_type=_BINARY)
 async def get_media_file(request: AnyRequest, media_id: MediaId) -> responses.ListAnswer:
     """Get a stored file, or the part of it that `Range` asks for (206; 416 behind its end)."""
     services = services_of(request)
-    item = await media.stored_media(media_id, services)
+    item = await full_texts.stored_media(media_id, services)
     size, tag = item.size_bytes or 0, f'"{item.sha256}"'
     fields = _HARMLESS | {"ETag": tag, "Content-Disposition": _disposition(item)}
     if responses.is_not_modified(request, tag, None):
@@ -79,7 +79,7 @@ async def get_media_file(request: AnyRequest, media_id: MediaId) -> responses.Li
     fields["Content-Length"] = str(part.end - part.start)
     if chosen is not None:
         fields["Content-Range"] = f"bytes {part.start}-{part.end - 1}/{size}"
-    chunks: AsyncIterator[bytes] = media.read_media(item, services, part.start, part.end)
+    chunks: AsyncIterator[bytes] = full_texts.read_media(item, services, part.start, part.end)
     return Stream(
         responses.until_revoked(request, chunks),
         status_code=206 if chosen is not None else 200,
@@ -91,7 +91,7 @@ async def get_media_file(request: AnyRequest, media_id: MediaId) -> responses.Li
 @routes.post("/{media_id:str}/retry", "write", "not-found conflict", status=200)
 async def retry_media(request: AnyRequest, media_id: MediaId) -> MediaShape:
     """Queue a download again that failed or was pruned."""
-    return await media.retry_media(media_id, services_of(request))
+    return await full_texts.retry_media(media_id, services_of(request))
 
 
 def _served_type(item: MediaItem) -> str:

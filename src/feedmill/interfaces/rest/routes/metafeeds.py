@@ -41,9 +41,8 @@ from feedmill.interfaces.rest.routing import Handler, Routes
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.model.base import filled
 from feedmill.publish.metafeeds import FORMATS, MetaFeedFormat
-from feedmill.publish.metafeeds.archives import read_period
-from feedmill.publish.metafeeds.items import public_http_url
-from feedmill.push.messages import FORM, decode_form
+from feedmill.publish.metafeeds.items import public_http_url, read_period
+from feedmill.push.hub import FORM, decode_form
 
 _FINAL: Final = "private, max-age=86400, immutable"
 _CHALLENGE: Final = 'Bearer realm="feedmill", Basic realm="feedmill", charset="UTF-8"'

@@ -5,11 +5,10 @@ import asyncio
 
 from litestar import Response
 
-from feedmill.engine.service import queries
-from feedmill.engine.service.feeds.simulate import DEFAULT_DAYS, simulate_store
-from feedmill.engine.service.health import figures
-from feedmill.engine.service.health.status import service_levels as levels
-from feedmill.engine.service.health.status import status as engine_status
+from feedmill.engine.service import figures, queries
+from feedmill.engine.service.simulate import DEFAULT_DAYS, simulate_store
+from feedmill.engine.service.status import service_levels as levels
+from feedmill.engine.service.status import status as engine_status
 from feedmill.interfaces.rest import parameters
 from feedmill.interfaces.rest.openapi import POLICY
 from feedmill.interfaces.rest.problems import PROBLEM_KINDS, RequestError

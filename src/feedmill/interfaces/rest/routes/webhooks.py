@@ -17,7 +17,7 @@ from feedmill.interfaces.rest.responses import (
 from feedmill.interfaces.rest.routing import Routes
 from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.publish import shapes
-from feedmill.publish.cursors import read_cursor, write_cursor
+from feedmill.publish.to_json import read_cursor, write_cursor
 from feedmill.publish.to_shapes import new_webhook, webhook_shape
 
 routes = Routes("/webhooks", "webhooks")

@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from tests.integration.engine.maintain.test_move_blobs import document
+from tests.integration.engine.maintain.test_raw_store import document
 from tests.support.blob_stores import StillClock, bucket_url, point_to, run
 from tests.support.servers.seaweedfs import S3Server
 

@@ -36,7 +36,7 @@ from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.config import BlobsConfig, Config, StoreConfig
 from feedmill.engine.maintain.retention import sweep_raw
-from feedmill.engine.run.retry import is_transient
+from feedmill.engine.run.lifecycle import is_transient
 from feedmill.errors import BlobError
 from feedmill.model.feed import BlobRef
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.blob_stores import Index, digest_of, keep, opened, run, successions
 
-from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.ports.io import Blobs
 
 _bodies = st.binary(max_size=400) | st.binary(min_size=1, max_size=30).map(lambda part: part * 40)
 _feeds = st.lists(st.lists(_bodies, min_size=1, max_size=5), min_size=1, max_size=4)

@@ -33,8 +33,7 @@ from feedmill.model.candidate import Question
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Feed, ImportedOutline, Move
 from feedmill.model.page import EntryFilter
-from feedmill.model.running.token import Token
-from feedmill.model.running.webhook import Settlement, Webhook
+from feedmill.model.running.webhook import Settlement, Token, Webhook
 from feedmill.model.screening import HeldEntry
 
 QUESTION = Question(

@@ -28,7 +28,7 @@ from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.tables.running.consistency import postgres_problems
 from feedmill.adapters.store.tables.running.workers import cursor, set_cursor
-from feedmill.engine.run.retry import is_transient
+from feedmill.engine.run.lifecycle import is_transient
 from feedmill.errors import StoreError
 
 WRITERS = [f"writer{number}" for number in range(6)]

@@ -9,7 +9,7 @@ from tests.support.sample_refreshes import NOON, an_entry, new_feed, poll
 
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.identify.hashes import field_digests
-from feedmill.model.field_digests import digests_text
+from feedmill.model.identity import digests_text
 
 
 def test_new_entries_have_short_digests(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from feedmill.adapters.store.sqlite.connection import MEMORY, connect, connect_r
 from feedmill.adapters.store.sqlite.readers import ChangeWatch
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.errors import StoreError
-from feedmill.model.running.token import Token
+from feedmill.model.running.webhook import Token
 
 _INSERT = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('INSERT INTO notes VALUES (2)'); c.commit()"
 

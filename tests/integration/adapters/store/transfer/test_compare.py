@@ -13,7 +13,7 @@ from tests.support.store_transfer import carried, command, compared, silent
 from feedmill.app.services import open_services
 from feedmill.app.store_moves import transfer_store
 from feedmill.errors import ConflictError, MigrationError, StoreError, UsageError
-from feedmill.model.running.storage import ComparedTable, RowDifference
+from feedmill.model.running.worker import ComparedTable, RowDifference
 
 _SIZE = (
     "UPDATE fetches SET wire_length = coalesce(wire_length, 0) + 1 WHERE feed_no = 1"

@@ -10,7 +10,7 @@ from feedmill.adapters.store.tables.changes import (
     group_changes,
 )
 from feedmill.identify.diff import diff
-from feedmill.identify.identify import identify
+from feedmill.identify.keys import identify
 from feedmill.model.identity import (
     Changes,
     ChangeSummary,

@@ -9,7 +9,7 @@ from feedmill.adapters.store.tables.codec import Row, digest
 from feedmill.adapters.store.transfer.compare import Rows, TableComparison, pairs
 from feedmill.adapters.store.transfer.tables import TABLES, Table
 from feedmill.adapters.store.transfer.translate import Translation, ordering
-from feedmill.model.running.storage import RowDifference, Transfer
+from feedmill.model.running.worker import RowDifference, Transfer
 
 THINGS = Table(
     name="things",

@@ -273,8 +273,7 @@ def _replace_sketches(batch: SketchBatch) -> Query[tuple[dict[int, Sketch], set[
 
 def _find_evidence(changed: dict[int, Sketch], since: int) -> Query[set[int]]:
     """Write the evidence between these entries and their candidates; the entries that have some."""
-    from feedmill.cluster.evidence import compare  # noqa: PLC0415  # as above
-    from feedmill.cluster.sketch import keys_of  # noqa: PLC0415
+    from feedmill.cluster.sketch import compare, keys_of  # noqa: PLC0415  # as above
 
     candidates: dict[int, set[int]] = {}
     for entry_id, made in changed.items():

@@ -219,7 +219,7 @@ def _most_relevant(where: EntryFilter, after: str | None, limit: int) -> Query[P
     matches = yield from _beyond(_NUMBERS, where, None, _RANKED, False, narrowed)  # noqa: FBT003  # newest first
     numbers = [number for title, number in matches if titled is None or titled.match(title)]
     texts = yield from rows(_TERMS, numbers)
-    from feedmill.search.rank import score  # noqa: PLC0415  # see entry_search
+    from feedmill.search.query import score  # noqa: PLC0415  # see entry_search
 
     ranked = sorted(
         (score(query, terms + full if full and query.full_texts else terms), number)

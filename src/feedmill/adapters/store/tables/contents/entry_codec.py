@@ -16,8 +16,7 @@ from feedmill.adapters.store.tables.codec import (
 )
 from feedmill.model.addresses import mask_address
 from feedmill.model.event import RawRef, Revision, StoredEntry
-from feedmill.model.field_digests import FieldDigests
-from feedmill.model.identity import Identified, IdentityKey, KnownEntry
+from feedmill.model.identity import FieldDigests, Identified, IdentityKey, KnownEntry
 
 KNOWN_COLUMNS: Final = (
     "e.entry_id, e.entry_uid, f.id, e.guid, e.canonical_link, e.title_hash, e.item_hash,"

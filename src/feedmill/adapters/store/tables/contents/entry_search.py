@@ -10,7 +10,7 @@ from typing import Final
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import Row
-from feedmill.model.derived.full_text import FullText
+from feedmill.model.derived.fetched import FullText
 from feedmill.model.derived.search import SearchQuery, Term
 
 _REBUILD_SEC: Final = 3_600.0

@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 from feedmill.adapters.store.statements import Query, rows, write, write_many
 from feedmill.adapters.store.tables.codec import Row, json_text
 from feedmill.adapters.store.tables.contents.entry_search import KEEP_FULL_TERMS
-from feedmill.model.field_digests import digests_of
-from feedmill.model.identity import KnownEntry
+from feedmill.model.identity import KnownEntry, digests_of
 
 _STATE_COLUMNS: Final = (
     "content_hash, title, summary, content, canonical_link, published, updated, fetch_id, slice_offset,"

@@ -13,7 +13,7 @@ from feedmill.adapters.store.tables.lanes import lane_key_of
 from feedmill.adapters.store.tables.paging import page_of
 from feedmill.adapters.store.tables.running.blobs import INSERT as INSERT_BLOB
 from feedmill.adapters.store.tables.running.jobs import advance_job
-from feedmill.model.derived.full_text import FullText
+from feedmill.model.derived.fetched import FullText
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef
 from feedmill.model.page import Page

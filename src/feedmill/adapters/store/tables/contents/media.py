@@ -18,9 +18,15 @@ from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import Row, RowCodec
 from feedmill.adapters.store.tables.paging import newest_page
 from feedmill.adapters.store.tables.running.jobs import add_job, holds_job
-from feedmill.media.names import name_key
 from feedmill.media.select import DOWNLOAD_KIND, download_job
-from feedmill.model.derived.media import MediaFile, MediaFilter, MediaItem, MediaUsage, WantedFile
+from feedmill.media.types import name_key
+from feedmill.model.derived.fetched import (
+    MediaFile,
+    MediaFilter,
+    MediaItem,
+    MediaUsage,
+    WantedFile,
+)
 from feedmill.model.event import NewEvent
 from feedmill.model.page import Page
 from feedmill.model.running.job import JobStep

@@ -10,7 +10,7 @@ from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import blob_of, blob_row, micros
 from feedmill.adapters.store.tables.contents.tombstones import QUOTA_OF_FEED
 from feedmill.model.feed import BlobRef
-from feedmill.model.running.storage import StoreIdentity
+from feedmill.model.running.worker import StoreIdentity
 
 _LOOK_SEC: Final = 600.0  # every fetch is looked at, and nothing waits for it
 _COLUMNS: Final = 'sha256, segment, "offset", length, coding, raw_length, prefix_sha256'

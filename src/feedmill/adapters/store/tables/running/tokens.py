@@ -9,7 +9,7 @@ from typing import Final
 
 from feedmill.adapters.store.statements import Query, each_of, row, rows, storable, write
 from feedmill.adapters.store.tables.codec import RowCodec, instant_or_none, json_column
-from feedmill.model.running.token import Scope, Token, TokenSecret
+from feedmill.model.running.webhook import Scope, Token, TokenSecret
 
 _TOKEN: Final = RowCodec(
     Token,

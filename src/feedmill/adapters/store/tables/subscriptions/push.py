@@ -7,7 +7,7 @@ from typing import Final
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import SECRET, Column, RowCodec
-from feedmill.model.push import HubTally, PushEvidence, PushSubscription
+from feedmill.model.feed import HubTally, PushEvidence, PushSubscription
 
 _SUBSCRIPTION: Final = RowCodec(
     PushSubscription,

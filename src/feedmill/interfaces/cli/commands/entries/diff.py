@@ -5,7 +5,7 @@ import click
 from msgspec import json
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.contents.documents import diff_documents, diff_last_documents
+from feedmill.engine.service.documents import diff_documents, diff_last_documents
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.errors import FeedmillError
 from feedmill.interfaces.cli.command import Answer, answer_with, command

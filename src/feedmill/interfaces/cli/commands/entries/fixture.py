@@ -10,7 +10,7 @@ from feedmill.canonicalise.urls import split_url
 from feedmill.engine.documents.fixtures import Fixture
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.contents.documents import fixture_of
+from feedmill.engine.service.documents import fixture_of
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.options import option
 

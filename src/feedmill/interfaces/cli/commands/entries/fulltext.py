@@ -12,7 +12,7 @@ from feedmill.engine.jobs.fulltext import KIND
 from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.contents import full_texts
+from feedmill.engine.service import full_texts
 from feedmill.engine.service.feed_lookup import resolve_feed, resolve_feeds
 from feedmill.errors import NotFoundError, UsageError, extra_hint
 from feedmill.interfaces.cli.command import Answer, answer_with, command
@@ -20,7 +20,7 @@ from feedmill.interfaces.cli.commands.entries.clusters import switch_feeds
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import feeds_argument, flag, option
 from feedmill.interfaces.cli.output import format_count, shorten
-from feedmill.model.derived.full_text import FullText
+from feedmill.model.derived.fetched import FullText
 from feedmill.normalise.text import clean_text
 from feedmill.publish.shapes import FeedChange
 
@@ -138,7 +138,7 @@ async def show_command(services: Services, entry: str, *, as_html: bool) -> Answ
 def extractor_version() -> str:
     """The version of the extractor that is installed; NotFoundError without one."""
     try:
-        from feedmill.extract.page import VERSION  # noqa: PLC0415  # an extra
+        from feedmill.extract import VERSION  # noqa: PLC0415  # an extra
     except ImportError:
         message = "the extractor is not installed"
         raise NotFoundError(message, extra_hint("fulltext")) from None
@@ -150,7 +150,7 @@ def _check_selector(selector: str | None) -> None:
     if selector is None:
         return
     try:
-        from feedmill.extract.page import compile_selector  # noqa: PLC0415  # an extra
+        from feedmill.extract import compile_selector  # noqa: PLC0415  # an extra
 
         compile_selector(selector)
     except ImportError:

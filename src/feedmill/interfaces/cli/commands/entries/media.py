@@ -13,13 +13,13 @@ from feedmill.engine.jobs.media import KINDS
 from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.contents import media as engine
+from feedmill.engine.service import full_texts as engine
 from feedmill.engine.service.feed_lookup import feed_id_of, resolve_feeds
 from feedmill.interfaces.cli import output
 from feedmill.interfaces.cli.command import Answer, Printer, command, show_pages
 from feedmill.interfaces.cli.commands.entries.clusters import switch_feeds
 from feedmill.interfaces.cli.options import feeds_argument, list_options, option, parse_duration
-from feedmill.model.derived.media import MEDIA_STATES, MediaItem
+from feedmill.model.derived.fetched import MEDIA_STATES, MediaItem
 from feedmill.publish.shapes import FeedChange, MediaPage
 
 _SHOWN = ("media", "media_types", "media_newest", "media_max_bytes")

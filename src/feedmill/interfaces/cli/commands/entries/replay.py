@@ -10,16 +10,16 @@ from typing import Any, Final, Generic, TypeVar
 import click
 import msgspec
 
-from feedmill.engine.poll.replay import Replayed
-from feedmill.engine.poll.replay import replay as replay_feed
-from feedmill.engine.poll.replay_history import (
+from feedmill.engine.poll.replay import (
     KINDS,
     FeedHistory,
     FeedReading,
+    Replayed,
     against_reading,
     against_store,
     read_history,
 )
+from feedmill.engine.poll.replay import replay as replay_feed
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds, iterate_feeds, resolve_feeds
 from feedmill.errors import UsageError

@@ -11,7 +11,7 @@ import msgspec
 
 from feedmill.engine.moves.follow import MERGE_IS_FINAL
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.contents.duplicates import (
+from feedmill.engine.service.subscriptions import (
     DuplicatePair,
     find_duplicates,
     merge_duplicates,

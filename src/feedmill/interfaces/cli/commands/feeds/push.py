@@ -6,8 +6,8 @@ from functools import partial
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service import hosts as engine
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.service.feeds import push as engine
 from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
 from feedmill.interfaces.cli.options import list_options
 from feedmill.interfaces.cli.output import show_list

@@ -8,8 +8,8 @@ import msgspec
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.service.feeds.push import effects_in_words
-from feedmill.engine.service.health.figures import feed_figures
+from feedmill.engine.service.figures import feed_figures
+from feedmill.engine.service.hosts import effects_in_words
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.output import show_facts
 from feedmill.model.addresses import mask_address

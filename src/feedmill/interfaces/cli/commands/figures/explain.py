@@ -5,7 +5,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.service.feeds.push import effects_in_words
+from feedmill.engine.service.hosts import effects_in_words
 from feedmill.engine.service.queries import explain_schedule
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.options import option

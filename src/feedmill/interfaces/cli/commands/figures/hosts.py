@@ -4,7 +4,7 @@
 import click
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.feeds.hosts import get_host, list_hosts
+from feedmill.engine.service.hosts import get_host, list_hosts
 from feedmill.interfaces.cli.command import Answer, answer_with, command, show_pages
 from feedmill.interfaces.cli.options import flag, list_options, option
 from feedmill.interfaces.cli.output import show_facts

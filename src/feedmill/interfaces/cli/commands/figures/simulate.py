@@ -10,7 +10,7 @@ from feedmill.config import ScheduleConfig
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.service.feeds.simulate import (
+from feedmill.engine.service.simulate import (
     DEFAULT_DAYS,
     SimulationResult,
     candidate_config,

@@ -2,8 +2,8 @@
 # Tested in tests/integration/interfaces/cli/commands/figures/test_top_and_status.py
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.feeds.hosts import host_in_words
-from feedmill.engine.service.health.status import status as engine_status
+from feedmill.engine.service.hosts import host_in_words
+from feedmill.engine.service.status import status as engine_status
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.output import format_bytes, show_line
 from feedmill.publish.figure_shapes import FailureShape, LevelShape, StatusShape

@@ -6,7 +6,7 @@ from functools import partial
 from typing import get_args
 
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.health.figures import MAX_TOP_ITEMS, TOP_ITEMS, top_feeds
+from feedmill.engine.service.figures import MAX_TOP_ITEMS, TOP_ITEMS, top_feeds
 from feedmill.interfaces.cli.command import Printer, command
 from feedmill.interfaces.cli.options import list_options, option
 from feedmill.interfaces.cli.output import format_bytes, show_list

@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from feedmill.engine.run.heartbeat import SILENT_AFTER_SEC
+from feedmill.engine.run.readiness import SILENT_AFTER_SEC
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.command import Printer, command
 from feedmill.interfaces.cli.options import flag, list_options

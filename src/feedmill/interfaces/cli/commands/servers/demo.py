@@ -37,7 +37,7 @@ from feedmill.interfaces.cli.options import Number, option
 from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import SignalHandler, bounded_stop, config_of, run_async
 from feedmill.interfaces.cli.servers import port_or_any
-from feedmill.model.derived.media import MediaFilter
+from feedmill.model.derived.fetched import MediaFilter
 from feedmill.model.feed import Feed, FeedOverrides
 from feedmill.schedule.explain import explain_decision
 

@@ -8,11 +8,11 @@ import click
 
 from feedmill.app.services import announce_settings, make_bus
 from feedmill.config import Config
-from feedmill.engine.deliver.to_bus import relay_after, run_relay
+from feedmill.engine.deliver.to_sinks import relay_after, run_relay
 from feedmill.engine.deliver.to_webhooks import run_webhooks
-from feedmill.engine.ports.events import Bus
+from feedmill.engine.ports.entries import Bus
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.refresh_report import RefreshReport
+from feedmill.engine.run.report import RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli import long_running
 from feedmill.interfaces.cli.command import command

@@ -17,7 +17,7 @@ from feedmill.engine.deliver.to_webhooks import deliver_once
 from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.poll.scheduler import run_once
 from feedmill.engine.run.lifecycle import Lifecycle
-from feedmill.engine.run.refresh_report import RefreshReport
+from feedmill.engine.run.report import RefreshReport
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feeds
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked

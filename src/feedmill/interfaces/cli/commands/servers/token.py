@@ -17,7 +17,7 @@ from feedmill.interfaces.cli.options import (
 )
 from feedmill.interfaces.cli.output import show_list
 from feedmill.interfaces.cli.run_command import pick_one
-from feedmill.model.running.token import Scope, Token
+from feedmill.model.running.webhook import Scope, Token
 from feedmill.publish.to_json import format_instant, token_wire
 
 

@@ -14,11 +14,10 @@ from feedmill.config import Config
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds
 from feedmill.engine.subscribe.list_formats import read_list
-from feedmill.engine.two_phase.candidate_file import write_candidates
-from feedmill.engine.two_phase.candidates import window_between, window_of_last
-from feedmill.engine.two_phase.collect_source import WindowSource
+from feedmill.engine.two_phase.candidates import window_between, window_of_last, write_candidates
 from feedmill.engine.two_phase.collect_window import (
     DEFAULT_PAGES,
+    WindowSource,
     is_insert_only,
     source_from_address,
     source_from_feed,

@@ -16,7 +16,7 @@ from feedmill.app.settings import user_name
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase import confirmation
 from feedmill.engine.two_phase.review import PendingQuestion, pending_questions
-from feedmill.engine.two_phase.window_library import WindowLibrary
+from feedmill.engine.two_phase.sidecar_files import WindowLibrary
 from feedmill.errors import ConflictError
 from feedmill.interfaces.cli import output
 from feedmill.interfaces.cli.exit import exit_with_error, is_json

@@ -10,7 +10,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds, resolve_feeds
-from feedmill.engine.two_phase.candidate_file import write_candidates
+from feedmill.engine.two_phase.candidates import write_candidates
 from feedmill.engine.two_phase.held_window import held_entries, held_window
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path, write_screenings
 from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command

@@ -9,7 +9,7 @@ import click
 from feedmill.app.settings import user_name
 from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase import sidecar_files
-from feedmill.engine.two_phase.candidate_file import (
+from feedmill.engine.two_phase.candidates import (
     raise_candidate_error,
     read_candidates,
     select_candidates,

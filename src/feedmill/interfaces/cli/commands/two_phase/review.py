@@ -19,7 +19,7 @@ from feedmill.app.screeners import default_topics
 from feedmill.app.settings import current_time, user_name
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase import sidecar_files
-from feedmill.engine.two_phase.candidate_file import read_candidates, summarise_candidate
+from feedmill.engine.two_phase.candidates import read_candidates, summarise_candidate
 from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import Number, flag, option

@@ -13,7 +13,7 @@ from feedmill.app import screeners
 from feedmill.app.settings import current_time
 from feedmill.config import Config
 from feedmill.engine.run.atomic_file import write_file
-from feedmill.engine.two_phase import candidate_file, sidecar_files
+from feedmill.engine.two_phase import candidates, sidecar_files
 from feedmill.engine.two_phase.screen import Evaluation, evaluate, screen_texts
 from feedmill.errors import TopicError, UsageError
 from feedmill.interfaces.cli.command import command
@@ -34,7 +34,7 @@ from feedmill.model.screening import (
 from feedmill.screen import topics as topic_sets
 from feedmill.screen.calibration import labels_of, learn
 from feedmill.screen.evaluate import ANY, Quality, about_only, read_gold
-from feedmill.screen.texts import screen_text_of
+from feedmill.screen.language import screen_text_of
 
 _ORDER: Final[dict[Suggestion, int]] = {"keep": 0, "unsure": 1, "drop": 2}
 _HONEST: Final[dict[EvaluationSet, str]] = {
@@ -137,7 +137,7 @@ def screen(**given: Any) -> None:  # noqa: ANN401  # as click parsed them
 
 
 async def _screen(path: Path, known: TopicSet, asked: _Options, config: Config) -> _Screened:
-    file = candidate_file.read_candidates(path)
+    file = candidates.read_candidates(path)
     topics, warnings = _chosen(known, asked.names, file)
     warnings += topic_sets.weaknesses(topics)
     if file.prompt and asked.method != "llm":
@@ -174,7 +174,7 @@ async def _screen(path: Path, known: TopicSet, asked: _Options, config: Config) 
         screenings=screenings,
         topic_names={one.id: one.name for one in topics.topics},
     )
-    write_file(asked.out, candidate_file.encode_canonical(record))
+    write_file(asked.out, candidates.encode_canonical(record))
     return _Screened(screenings, asked.out, warnings, learnt, titles, topics)
 
 
@@ -251,7 +251,7 @@ def _labels(paths: Sequence[Path]) -> list[Label]:
     """Training examples from reviews: the reviewer saw every candidate not suggested as drop."""
     found: list[Label] = []
     for path in paths:
-        file = candidate_file.read_candidates(path)
+        file = candidates.read_candidates(path)
         screenings = sidecar_files.read_screenings(path, file)
         confirmed = {
             number

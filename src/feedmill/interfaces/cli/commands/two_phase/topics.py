@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from feedmill.app.screeners import background, open_screeners
 from feedmill.engine.run.atomic_file import write_file
-from feedmill.engine.two_phase.candidate_file import read_candidates
-from feedmill.engine.two_phase.improve_topic import (
+from feedmill.engine.two_phase.candidates import read_candidates
+from feedmill.engine.two_phase.screen import (
     Improvement,
     Labelled,
     entries_to_label,
     improve_topic,
+    screen_texts,
 )
-from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.engine.two_phase.sidecar_files import parse_ids
 from feedmill.errors import TopicError
 from feedmill.interfaces.cli.command import Answer, command, print_answer
@@ -27,7 +27,7 @@ from feedmill.interfaces.cli.options import option
 from feedmill.interfaces.cli.output import shorten, show_json, show_table
 from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.screening import Screening, ScreenText, Topic, TopicSet
-from feedmill.screen.texts import screen_text_of
+from feedmill.screen.language import screen_text_of
 from feedmill.screen.topics import read_topics, topic_named, weaknesses, with_digest, write_topics
 
 _path = click.Path(exists=True, dir_okay=False, path_type=Path)

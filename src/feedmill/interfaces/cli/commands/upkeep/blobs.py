@@ -9,11 +9,16 @@ import click
 
 from feedmill.app.services import open_blobs
 from feedmill.config import Config
-from feedmill.engine.maintain.move_blobs import BlobMoveResult, move_blobs, segments_to_move
-from feedmill.engine.maintain.move_blobs import delete_moved as drop_all
-from feedmill.engine.maintain.raw_owner import AdoptResult, segments_to_adopt
-from feedmill.engine.maintain.raw_owner import adopt_blobs as adopt_all
-from feedmill.engine.ports.blobs import Blobs
+from feedmill.engine.maintain.raw_store import (
+    AdoptResult,
+    BlobMoveResult,
+    move_blobs,
+    segments_to_adopt,
+    segments_to_move,
+)
+from feedmill.engine.maintain.raw_store import adopt_blobs as adopt_all
+from feedmill.engine.maintain.raw_store import delete_moved as drop_all
+from feedmill.engine.ports.io import Blobs
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError
 from feedmill.interfaces.cli.command import Answer, answer_with, command

@@ -13,7 +13,7 @@ from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.options import flag
 from feedmill.interfaces.cli.output import style_text
 from feedmill.interfaces.cli.run_command import config_of
-from feedmill.observe.masking import mask_all_secrets
+from feedmill.observe.log import mask_all_secrets
 
 
 @click.group()

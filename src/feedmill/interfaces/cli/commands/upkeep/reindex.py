@@ -1,7 +1,7 @@
 """`feedmill reindex`: make the search index anew."""
 # Tested in tests/integration/interfaces/cli/commands/entries/test_search.py
 
-from feedmill.engine.maintain.search_index import reindex as reindex_all
+from feedmill.engine.maintain.check_store import reindex as reindex_all
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.queries import check_searchable
 from feedmill.interfaces.cli.command import Answer, command

@@ -3,7 +3,7 @@
 
 import click
 
-from feedmill.engine.maintain.raw_owner import adopt_blobs, segments_to_adopt
+from feedmill.engine.maintain.raw_store import adopt_blobs, segments_to_adopt
 from feedmill.engine.poll.restore import RestoreResult, begin_restore, stored_fetches
 from feedmill.engine.poll.restore import restore as restore_all
 from feedmill.engine.run.services import Services

@@ -7,14 +7,14 @@ import click
 
 from feedmill.app.store_moves import BATCH_ROWS, compare_stores, transfer_store
 from feedmill.config import Config
-from feedmill.engine.deliver.rewound_log import tell_if_rewound
-from feedmill.engine.ports.events import NewestEvent
+from feedmill.engine.deliver.read_log import tell_if_rewound
+from feedmill.engine.ports.entries import NewestEvent
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.options import flag, option
 from feedmill.interfaces.cli.output import progress, shorten, show_table, style_text
-from feedmill.model.running.storage import ComparedTable, Transfer
-from feedmill.observe.masking import mask_secrets
+from feedmill.model.running.worker import ComparedTable, Transfer
+from feedmill.observe.log import mask_secrets
 
 _batch_option = option("--batch-rows", "Rows per transaction.", least=1, default=BATCH_ROWS)
 

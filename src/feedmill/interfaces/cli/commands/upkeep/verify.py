@@ -1,12 +1,11 @@
 """`feedmill verify`: check the store and the raw documents."""
 # Tested in tests/integration/interfaces/cli/
 
-from feedmill.engine.documents.media import media_of
-from feedmill.engine.maintain.check_store import unless_damaged
-from feedmill.engine.maintain.raw_owner import grace_ends
+from feedmill.engine.documents.fetched import media_of
+from feedmill.engine.maintain.check_store import missing_from_index, unless_damaged
+from feedmill.engine.maintain.raw_store import grace_ends
 from feedmill.engine.maintain.retention import verify_integrity as verify_all
 from feedmill.engine.maintain.retention import verify_media
-from feedmill.engine.maintain.search_index import missing_from_index
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.output import progress, style_text

@@ -151,8 +151,8 @@ def test_an_interrupted_export_is_continued_where_it_ended(
 ) -> None:
     whole, path = mill.folder / "whole", mill.folder / "cut"
     options = ("export", "fetches", "--format", form, "--feed", feed["id"])
-    monkeypatch.setattr("feedmill.engine.service.contents.export._FIRST_ROWS", 1)
-    monkeypatch.setattr("feedmill.engine.service.contents.export._MAX_ROWS", 1)
+    monkeypatch.setattr("feedmill.engine.service.documents._FIRST_ROWS", 1)
+    monkeypatch.setattr("feedmill.engine.service.documents._MAX_ROWS", 1)
     mill.ok(*options, "--out", str(whole))
     save, saved = exports._save, []
 

@@ -31,7 +31,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase import confirmation
 from feedmill.engine.two_phase.candidates import window_between
 from feedmill.engine.two_phase.collect_window import collect_window, source_from_address
-from feedmill.engine.two_phase.window_library import WindowLibrary
+from feedmill.engine.two_phase.sidecar_files import WindowLibrary
 
 TICKET = re.compile(r"^ +((?:[A-Z2-7]{5}-){4}[A-Z2-7]{5})\s*$", re.MULTILINE)
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.command_line import Mill
 from tests.support.installed_model import model_folder
 
-from feedmill.engine.two_phase.candidate_file import with_checksum, write_candidates
+from feedmill.engine.two_phase.candidates import with_checksum, write_candidates
 from feedmill.engine.two_phase.sidecar_files import read_screenings, record_confirmation
 from feedmill.model.candidate import SCHEMA, CandidateFile, SourceReport, Window, WindowCandidate
 from feedmill.model.screening import Confirmation

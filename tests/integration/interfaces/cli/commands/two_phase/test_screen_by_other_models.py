@@ -16,7 +16,7 @@ from tests.support.installed_model import model_folder
 from tests.support.llm_endpoint import items_of, rated
 
 from feedmill.adapters.screeners.model_files import USE_M, model_path
-from feedmill.engine.two_phase.candidate_file import with_checksum, write_candidates
+from feedmill.engine.two_phase.candidates import with_checksum, write_candidates
 
 _DIMENSIONS = 512
 

@@ -9,7 +9,7 @@ from tests.support.command_line import Mill
 
 from feedmill.adapters.screeners.without_model import LexicalScreener
 from feedmill.config import ScreenConfig
-from feedmill.engine.two_phase.improve_topic import Labelled, improve_topic
+from feedmill.engine.two_phase.screen import Labelled, improve_topic
 from feedmill.model.screening import ScreenText, Topic, TopicSet
 from feedmill.screen.topics import read_topics, with_digest
 

@@ -10,7 +10,7 @@ from tests.support.feed_documents import item
 from tests.support.terminal import at_terminal
 from tests.support.two_phase_steps import answer, on
 
-from feedmill.engine.two_phase.candidate_file import read_candidates
+from feedmill.engine.two_phase.candidates import read_candidates
 from feedmill.engine.two_phase.sidecar_files import read_confirmations, write_screenings
 from feedmill.model.screening import Screening
 from feedmill_demo.server.script import Answer
