@@ -5,7 +5,7 @@ ETag and Last-Modified are learnt from a response, renewed by a 304 and sent bac
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from feedmill.fetch.headers import (
     header_list,
@@ -109,6 +109,12 @@ def conditional_fields(validators: Validators) -> Headers:
     etag, last_modified = _usable(validators.etag), _usable(validators.last_modified)
     match = () if etag is None else (("If-None-Match", etag),)
     return match if last_modified is None else (*match, ("If-Modified-Since", last_modified))
+
+
+def lead_over_server(headers: Headers, received_at: datetime) -> timedelta | None:
+    """How far our clock was ahead of the server's when it answered; None when it sent no Date."""
+    date = parse_http_date(header_value(headers, "date") or "", received_at)
+    return None if date is None else received_at - date - timedelta(seconds=_age(headers))
 
 
 def _max_age(values: list[str]) -> float:

@@ -1,10 +1,10 @@
 """How long an answer stays good (RFC 9111)."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from feedmill.fetch.caching import cache_directives, freshness_sec
+from feedmill.fetch.caching import cache_directives, freshness_sec, lead_over_server
 from feedmill.model.fetch import Headers
 
 _NOW = datetime(2025, 10, 14, 9, 30, 0, tzinfo=UTC)
@@ -61,3 +61,22 @@ def test_a_megabyte_of_directives_is_read_no_further_than_needed() -> None:
     directives = cache_directives((("Cache-Control", 'a="\\' * 300_000),))
 
     assert len(directives) <= 8_192
+
+
+@pytest.mark.parametrize(
+    ("headers", "lead"),
+    [
+        ((), None),
+        ((("Date", "soon"),), None),
+        ((("Date", "Tue, 14 Oct 2025 11:00:00 GMT"),), timedelta(hours=1)),
+        ((("date", "Tue, 14 Oct 2025 13:00:00 GMT"),), -timedelta(hours=1)),
+        ((("Date", "Tue, 14 Oct 2025 10:00:00 GMT"), ("Age", "3600")), timedelta(hours=1)),
+    ],
+    ids=["no date", "no date that can be read", "ahead", "behind", "a stored copy"],
+)
+def test_lead_over_a_server_is_told_by_its_date_and_the_age_of_a_copy(
+    headers: Headers, lead: timedelta | None
+) -> None:
+    noon = datetime(2025, 10, 14, 12, tzinfo=UTC)
+
+    assert lead_over_server(headers, noon) == lead

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from feedmill.engine.documents.fetched import tidy_media
 from feedmill.engine.documents.raw_documents import decode_note
 from feedmill.engine.maintain.check_store import REPAIR, check_store, reindex, unless_damaged
+from feedmill.engine.maintain.publishers_clock import check_clock
 from feedmill.engine.maintain.raw_store import (
     check_raw_owner,
     describe_owner,
@@ -29,7 +30,7 @@ from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lane_lease import clock_ahead_sec
 from feedmill.engine.run.lifecycle import Backoff, Lifecycle
 from feedmill.engine.run.services import Services, each_page
-from feedmill.errors import BlobError, FeedmillError
+from feedmill.errors import BlobError, ConflictError, FeedmillError
 from feedmill.model.running.worker import BlobProblem, PurgeCuts, Segment
 from feedmill.observe import log
 from feedmill.publish.events import event_of_quota
@@ -240,7 +241,8 @@ async def run_maintenance(services: Services, lifecycle: Lifecycle) -> None:
     """Purge once an hour while a run works, in one of the processes that share the store; index what search lacks, once.
 
     The process that purges holds a lease until the next purge is due; if it dies, another takes over then. After a clock
-    that jumped ahead the purge waits an hour: by a wrong clock everything would be too old.
+    that jumped ahead the purge waits an hour, and longer where publishers' answers show that it is wrong: by a wrong clock
+    everything would be too old.
     """
     ahead = clock_ahead_sec(services.clock)
     await lifecycle.sleep_unless_stopping(_EVERY_SEC / 4)
@@ -256,7 +258,7 @@ async def run_maintenance(services: Services, lifecycle: Lifecycle) -> None:
             if await lifecycle.unless_stopping(
                 _is_our_turn(services.store, services.clock, lifecycle), _GRACE_SEC
             ):
-                await lifecycle.unless_stopping(purge(services), _GRACE_SEC)
+                await lifecycle.unless_stopping(_purge_by_right_clock(services), _GRACE_SEC)
                 if services.config.search.enabled and not is_indexed:
                     missing = reindex(services.store, missing=True)
                     await lifecycle.unless_stopping(missing, _GRACE_SEC)
@@ -271,6 +273,15 @@ async def run_maintenance(services: Services, lifecycle: Lifecycle) -> None:
             continue
         backoff.succeeded()
         await lifecycle.sleep_unless_stopping(wait_sec)
+
+
+async def _purge_by_right_clock(services: Services) -> None:
+    try:
+        await check_clock(services.store, services.clock.now())
+    except ConflictError as problem:
+        log.logger("purge").warning(str(problem), reason=problem.reason)
+    else:
+        await purge(services)
 
 
 async def _is_our_turn(store: LeaseStore, clock: Clock, lifecycle: Lifecycle) -> bool:
