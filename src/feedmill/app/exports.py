@@ -5,10 +5,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
+from secrets import token_hex
 from typing import Final, assert_never
 
 import msgspec
 
+from feedmill.adapters.files import sync_folder
 from feedmill.app.services import DATABASE_NAME
 from feedmill.engine.ports.entries import ExportWriter
 from feedmill.engine.run.atomic_file import write_file
@@ -64,11 +66,21 @@ async def export_to_file(
 
 
 async def write_snapshot(path: Path, services: Services) -> None:
-    """Write a SQLite file with everything that can be exported.
+    """Write a SQLite file with everything that can be exported; an earlier one stays until this one is whole.
 
     Of a SQLite store it is a copy (VACUUM INTO), credentials included; of PostgreSQL the exported tables.
     """
-    await asyncio.to_thread(path.unlink, missing_ok=True)
+    partial = path.with_name(f"{path.name}.{token_hex(4)}.part")
+    try:
+        await _write_snapshot(partial, services)
+        await asyncio.to_thread(partial.replace, path)
+        await asyncio.to_thread(sync_folder, path.parent)
+    finally:
+        for left in (partial, partial.with_name(f"{partial.name}-journal")):
+            await asyncio.to_thread(left.unlink, missing_ok=True)
+
+
+async def _write_snapshot(path: Path, services: Services) -> None:
     if services.config.store.url is None:
         from feedmill.adapters.exports.sqlite_file import copy_database  # noqa: PLC0415  # rarely needed
 

@@ -59,6 +59,8 @@ def copy_database(source: Path, target: Path) -> None:
     connection = sqlite3.connect(source)
     try:
         connection.execute("VACUUM INTO ?", (str(target),))
+    except sqlite3.Error as problem:  # the disk is full, or the store is damaged
+        raise OSError(errno.EIO, str(problem), str(target)) from problem
     finally:
         connection.close()
 

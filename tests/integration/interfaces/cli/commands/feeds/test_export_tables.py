@@ -1,6 +1,7 @@
 """The command export with a table: every format, read back by other programs' libraries."""
 
 import csv
+import errno
 import json
 import sqlite3
 from pathlib import Path
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from tests.support.command_line import Mill, paper
 from warcio.archiveiterator import ArchiveIterator
 
+from feedmill.adapters.exports import sqlite_file
 from feedmill.app import exports
 from feedmill.model.running.export import EXPORTS, ExportPosition
 from feedmill_demo.server.script import document
@@ -292,3 +294,33 @@ def test_resuming_another_export_or_a_parquet_file_is_refused(mill: Mill) -> Non
     assert "is shorter than" in gone.err
     assert {one.status for one in (other, parquet, damaged, gone)} == {2}
     assert ExportPosition().rows == 0
+
+
+def test_snapshot_that_fails_leaves_the_one_before(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mill.ok("init")
+    snapshot = mill.folder / "snapshots" / "feedmill.db"
+    snapshot.parent.mkdir()
+    mill.ok("export", "snapshot", "--out", str(snapshot))
+    before = snapshot.read_bytes()
+
+    def fill_the_disk(_: Path, target: Path) -> None:
+        target.write_bytes(b"half")
+        target.with_name(f"{target.name}-journal").write_bytes(b"")
+        raise OSError(errno.ENOSPC, "database or disk is full", str(target))
+
+    monkeypatch.setattr(sqlite_file, "copy_database", fill_the_disk)
+    failed = mill("export", "snapshot", "--out", str(snapshot), "--json")
+
+    assert (failed.status, failed.error["code"]) == (1, "io-error")
+    assert "disk is full" in failed.error["message"]
+    assert snapshot.read_bytes() == before
+    assert list(snapshot.parent.iterdir()) == [snapshot]
+
+
+def test_copy_of_a_damaged_database_is_an_error_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "damaged.db").write_bytes(b"no database at all" * 1_000)
+
+    with pytest.raises(OSError, match="not a database"):
+        sqlite_file.copy_database(tmp_path / "damaged.db", tmp_path / "copy.db")
