@@ -107,9 +107,7 @@ class NdjsonSink:
                 self._append(events, lines, folder)
         except OSError as problem:
             self._left = None
-            reason, advice = _REASONS.get(problem.errno or 0, _OTHER)
-            message = f"{self._folder}: {advice} ({problem.strerror or problem})"
-            raise SinkError(reason, message) from problem
+            raise disk_error(self._folder, problem) from problem
 
     def _append(self, events: Sequence[Event], lines: Mapping[str, bytes], folder: int) -> None:
         first = events[0].seq
@@ -148,6 +146,12 @@ class NdjsonSink:
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob("*.ndjson"))
+
+
+def disk_error(place: Path, problem: OSError) -> SinkError:
+    """What the disk said, with a stable reason and advice."""
+    reason, advice = _REASONS.get(problem.errno or 0, _OTHER)
+    return SinkError(reason, f"{place}: {advice} ({problem.strerror or problem})")
 
 
 def has_former_files(folder: Path) -> bool:

@@ -9,13 +9,10 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Final
 
 from feedmill.adapters.files import PRIVATE_FILE, make_folder, sync_folder
-from feedmill.errors import SinkError
+from feedmill.adapters.sinks.ndjson import disk_error
 from feedmill.model.event import Event
-
-_REASON: Final = "io-error"
 
 ReadRaw = Callable[[str], Awaitable[bytes | None]]
 
@@ -62,5 +59,4 @@ def _write(path: Path, body: bytes) -> None:
         partial.replace(path)
         sync_folder(path.parent)
     except OSError as problem:
-        message = f"{path}: a raw copy cannot be written ({problem.strerror or problem})"
-        raise SinkError(_REASON, message) from problem
+        raise disk_error(path, problem) from problem

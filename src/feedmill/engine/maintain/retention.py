@@ -82,10 +82,11 @@ async def purge(services: Services) -> dict[str, int]:
     media = 0 if services.media is None else await tidy_media(services)
     raw = {"packed": 0, "segments": 0}
     if owner.is_ours:
-        pack_bytes = services.config.store.pack_bytes
-        raw["packed"] = await pack_raw(services.store, services.blobs, pack_bytes)
+        # The sweep first: packing needs room, which a full disk has only once something was deleted.
         before = grace_ends(now, services.config.store.segment_grace_sec)
         raw["segments"] = await sweep_raw(services.store, services.blobs, before=before)
+        pack_bytes = services.config.store.pack_bytes
+        raw["packed"] = await pack_raw(services.store, services.blobs, pack_bytes)
     else:
         log.logger("raw").error(describe_owner(owner))
     return {

@@ -1,6 +1,7 @@
 """Files have each event exactly once, over restarts, half-written lines and second deliveries."""
 
 import asyncio
+import errno
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,22 @@ def test_a_raw_copy_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(SinkError):
         asyncio.run(RawCopySink(tmp_path, read).deliver([event(1, raw_refs=[{"fetch_id": "f"}])]))
+
+
+def test_raw_copy_on_a_full_disk_names_the_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def read(_: str) -> bytes:
+        return b"x"
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(SinkError) as caught:
+        asyncio.run(RawCopySink(tmp_path, read).deliver([event(1, raw_refs=[{"fetch_id": "f"}])]))
+
+    assert caught.value.reason == "disk-full"
 
 
 def test_standard_output_is_written_to_by_default(

@@ -32,7 +32,8 @@ from feedmill.engine.poll.ingest_one import ingest_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.status import status
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
-from feedmill.errors import ConflictError
+from feedmill.errors import BlobError, ConflictError
+from feedmill.model.feed import BlobRef
 from feedmill.model.fetch import RawDocument
 
 T = TypeVar("T")
@@ -171,6 +172,27 @@ def test_adopted_documents_go_by_age(config: Config) -> None:
     gone = within(replace(config, retention=RetentionConfig(raw_keep_days=0)), purge)
 
     assert (gone["documents"], gone["segments"]) == (VERSIONS, VERSIONS)
+
+
+def test_full_disk_on_which_nothing_can_be_packed_is_swept(config: Config) -> None:
+    config = replace(
+        config,
+        store=replace(config.store, pack_bytes=1),
+        retention=RetentionConfig(raw_keep_last=1),
+    )
+    within(config, ingest)
+
+    async def tidy(services: Services) -> int:
+        async def reencode(_: object) -> tuple[BlobRef, ...]:
+            reason = "disk-full"
+            raise BlobError(reason, "no space is left")
+
+        services.blobs.reencode = reencode  # type: ignore[assignment, method-assign]
+        with pytest.raises(BlobError):
+            await purge(services)
+        return len(await services.blobs.segments())
+
+    assert within(config, tidy) == 1
 
 
 def test_backup_that_is_older_than_the_segments_keeps_them(config: Config) -> None:
