@@ -4,7 +4,7 @@ Full texts: what was extracted from the web page of an entry, apart from the ent
 
 Media: files of entries (enclosures) that are downloaded and kept, apart from the entries themselves.
 """
-# Tested in tests/unit/extract/
+# Tested in tests/unit/test_extract.py
 # Tested in tests/unit/media/
 
 from datetime import datetime
