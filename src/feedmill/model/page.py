@@ -54,11 +54,16 @@ class FeedFilter(Value):
     descending: bool = False
 
 
-class Page(Value, Generic[T]):
-    """One page of a list, with the cursors of the next and the previous one."""
+class ListPage(Value, Generic[T]):
+    """One page of a list, with the cursor of the next one."""
 
     items: tuple[T, ...]
     next: str | None = None
+
+
+class Page(ListPage[T], Generic[T]):
+    """One page of a list of the store, with the cursor of the previous one too."""
+
     previous: str | None = None  # only where a list can be read backwards
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from feedmill.model.base import Value
 from feedmill.model.feed import HostState
+from feedmill.model.page import ListPage
 from feedmill.model.running.figures import (
     Fault,
     FeedCounts,
@@ -182,9 +183,8 @@ class HostShape(Value):
     slow_down: float  # what the usual gap is multiplied by
 
 
-class HostPage(Value):
-    items: tuple[HostShape, ...]
-    next: str | None = None
+class HostPage(ListPage[HostShape]):
+    pass
 
 
 class StatusShape(Value):

@@ -17,6 +17,7 @@ from feedmill.model.derived.cluster import Cluster, ClusterMember
 from feedmill.model.derived.fetched import FullText, MediaItem
 from feedmill.model.event import Cursor, Event, EventType, Revision, StoredArticle, StoredEntry
 from feedmill.model.feed import FeedType, FetchRecord, PushState
+from feedmill.model.page import ListPage
 from feedmill.model.running import webhook
 from feedmill.model.running.job import JobState
 from feedmill.model.schedule import Circuit, DecisionReason, Health, HintSource, StepCode
@@ -143,19 +144,16 @@ class AddedFeed(FeedShape, kw_only=True):
     created: bool
 
 
-class FeedPage(Value):
-    items: tuple[FeedShape, ...]
-    next: str | None = None
+class FeedPage(ListPage[FeedShape]):
+    pass
 
 
-class EntryPage(Value):
-    items: tuple[EntryShape, ...]
-    next: str | None = None
+class EntryPage(ListPage[EntryShape]):
+    pass
 
 
-class RevisionPage(Value):
-    items: tuple[RevisionShape, ...]
-    next: str | None = None
+class RevisionPage(ListPage[RevisionShape]):
+    pass
 
 
 class OutcomeShape(Value):
@@ -200,9 +198,8 @@ class DecisionShape(Value):
     words: tuple[str, ...] = ()
 
 
-class DecisionPage(Value):
-    items: tuple[DecisionShape, ...]
-    next: str | None = None
+class DecisionPage(ListPage[DecisionShape]):
+    pass
 
 
 class Attempt(Value):
@@ -241,9 +238,8 @@ class HealthShape(Value):
     words: tuple[str, ...]
 
 
-class ArticlePage(Value):
-    items: tuple[ArticleShape, ...]
-    next: str | None = None
+class ArticlePage(ListPage[ArticleShape]):
+    pass
 
 
 class EventPage(Value):
@@ -312,14 +308,12 @@ class NewWebhook(WebhookShape):
     secret: str
 
 
-class WebhookPage(Value):
-    items: tuple[WebhookShape, ...]
-    next: str | None = None
+class WebhookPage(ListPage[WebhookShape]):
+    pass
 
 
-class DeadLetterPage(Value):
-    items: tuple[webhook.DeadLetter, ...]
-    next: str | None = None
+class DeadLetterPage(ListPage[webhook.DeadLetter]):
+    pass
 
 
 class JobShape(Value):
@@ -345,9 +339,8 @@ class JobShape(Value):
     ended_at: datetime | None
 
 
-class MediaPage(Value):
-    items: tuple[MediaShape, ...]
-    next: str | None = None
+class MediaPage(ListPage[MediaShape]):
+    pass
 
 
 class BackfillShape(Value):
@@ -361,21 +354,16 @@ class BackfillShape(Value):
     job: JobShape | None = None
 
 
-class JobPage(Value):
-    items: tuple[JobShape, ...]
-    next: str | None = None
+class JobPage(ListPage[JobShape]):
+    pass
 
 
-class CursorPage(Value):
+class CursorPage(ListPage[Cursor]):
     """Readers of the event log with how far they are behind."""
 
-    items: tuple[Cursor, ...]
-    next: str | None = None
 
-
-class ClusterPage(Value):
-    items: tuple[ClusterShape, ...]
-    next: str | None = None
+class ClusterPage(ListPage[ClusterShape]):
+    pass
 
 
 class ClusterDetail(Cluster):
@@ -427,9 +415,8 @@ class HubShape(Value):
     words: str
 
 
-class HubPage(Value):
-    items: tuple[HubShape, ...]
-    next: str | None = None
+class HubPage(ListPage[HubShape]):
+    pass
 
 
 # What other programs send. A field that is not known is refused: a typo must not pass for a wish.

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial, wraps
 from inspect import iscoroutinefunction
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
@@ -22,6 +22,7 @@ from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import json_option, list_request
 from feedmill.interfaces.cli.output import show_json, show_json_line, show_list
 from feedmill.interfaces.cli.run_command import config_of, run_async, with_services
+from feedmill.model.page import ListPage
 
 Printer = Callable[[], None]  # what prints an answer itself, such as `show_list` with its arguments
 
@@ -127,21 +128,11 @@ def _add_json_option(function: Callable[..., Any]) -> None:
 
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 _PIECE: Final = 500  # items that the store is asked for at once
 
 
-class PageLike(Protocol[T_co]):
-    """Items and the cursor of the next page."""
-
-    @property
-    def items(self) -> Sequence[T_co]: ...
-    @property
-    def next(self) -> str | None: ...
-
-
 # Services, the cursor to continue after, and how many at most.
-FindPage = Callable[[Services, str | None, int], Awaitable[PageLike[T]]]
+FindPage = Callable[[Services, str | None, int], Awaitable[ListPage[T]]]
 
 
 def show_pages(

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from hashlib import sha256
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from litestar import Response
@@ -20,7 +20,7 @@ from feedmill.interfaces.http_server import abort_connection
 from feedmill.interfaces.rest.auth import SCOPE, is_still_authorised
 from feedmill.interfaces.rest.problems import RequestError
 from feedmill.interfaces.server_state import AnyRequest, app_state_of
-from feedmill.model.page import LinePage
+from feedmill.model.page import LinePage, ListPage
 from feedmill.publish.mistakes import mistake_in_words
 from feedmill.publish.ndjson import json_lines, page_lines
 
@@ -34,16 +34,8 @@ KEPT_BYTES: Final = 8 << 20  # of all of them
 _KEPT_BESIDE: Final = 700  # what objects and tables take beside the octets of a page
 
 
-class ListPage(Protocol):
-    """A page of any list."""
-
-    @property
-    def items(self) -> tuple[Any, ...]: ...
-    @property
-    def next(self) -> str | None: ...
-
-
-FetchPage = Callable[..., Awaitable[ListPage]]  # the page after a `cursor`
+AnyPage = ListPage[Any] | LinePage
+FetchPage = Callable[..., Awaitable[AnyPage]]  # the page after a `cursor`
 ListAnswer = Response[bytes] | Stream
 
 
@@ -129,7 +121,7 @@ async def list_response(
 
 
 def list_answer(
-    request: AnyRequest, page: ListPage, fetch_page: FetchPage | None = None
+    request: AnyRequest, page: AnyPage, fetch_page: FetchPage | None = None
 ) -> ListAnswer:
     """A page as JSON, or it and all that follow as NDJSON; a list that is whole has one page."""
     if wants_ndjson(request):
@@ -137,7 +129,7 @@ def list_answer(
     return bytes_response(request, page_json(page), JSON)
 
 
-def page_json(page: ListPage) -> bytes:
+def page_json(page: AnyPage) -> bytes:
     """The page as one JSON object; items that are JSON already are copied as they are."""
     if not isinstance(page, LinePage):
         return msgspec.json.encode(page)
@@ -261,7 +253,7 @@ async def _kept_page(
     return bytes_response(request, page.body, JSON, etag=page.etag)
 
 
-async def _lines(page: ListPage, fetch_page: FetchPage | None) -> AsyncIterator[bytes]:
+async def _lines(page: AnyPage, fetch_page: FetchPage | None) -> AsyncIterator[bytes]:
     while True:
         lines = page_lines(page) if isinstance(page, LinePage) else json_lines(page.items)
         if lines:

@@ -8,7 +8,6 @@ from feedmill.engine.service.queries import clamp_limit
 from feedmill.interfaces.rest.parameters import Cursor, Limit, WebhookId
 from feedmill.interfaces.rest.responses import (
     ListAnswer,
-    ListPage,
     json_response,
     list_answer,
     list_response,
@@ -101,7 +100,7 @@ async def list_dead_letters(
     services = services_of(request)
     await webhooks.load_webhook(webhook_id, services.store)
 
-    async def fetch_page(*, cursor: str | None) -> ListPage:
+    async def fetch_page(*, cursor: str | None) -> shapes.DeadLetterPage:
         page = await services.store.dead_letters(
             webhook_id, after=read_cursor("dead", cursor), limit=clamp_limit(limit)
         )
