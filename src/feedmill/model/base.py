@@ -24,3 +24,8 @@ def filled(made: type[T], source: msgspec.Struct, **more: Any) -> T:  # noqa: AN
     known = set(source.__struct_fields__) - more.keys()
     same = {name: getattr(source, name) for name in made.__struct_fields__ if name in known}
     return made(**same, **more)
+
+
+def fields_of(source: msgspec.Struct | None, names: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401
+    """These fields of a value, None for those of nothing, and others: in their place if they are named, else behind."""
+    return {name: getattr(source, name) if source else None for name in names.split()} | more

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from feedmill.model.addresses import mask_address
+from feedmill.model.base import fields_of
 from feedmill.model.derived.cluster import ClusterChange
 from feedmill.model.derived.fetched import FullText, MediaItem
 from feedmill.model.event import EventType, NewEvent
@@ -122,7 +123,7 @@ def event_of_full_text(found: FullText) -> NewEvent:
     """A full text that was extracted, or could not be."""
     is_there = found.state == "extracted"
     names = "words language author paywalled extractor version" if is_there else "reason detail"
-    data = _fields(found, f"entry_uid url {names}")
+    data = fields_of(found, f"entry_uid url {names}")
     kind: EventType = "fulltext.extracted" if is_there else "fulltext.failed"
     return _event(kind, found.feed_id, found.extracted_at, data, uid=found.entry_uid)
 
@@ -131,7 +132,7 @@ def event_of_media(item: MediaItem, *, at: datetime) -> NewEvent:
     """A file that was stored, or could not be."""
     stored = item.state == "stored"
     names = "sha256 size_bytes media_type path" if stored else "reason detail"
-    data = _fields(item, f"entry_uid media_id url {names}") | {"url": mask_address(item.url)}
+    data = fields_of(item, f"entry_uid media_id url {names}", url=mask_address(item.url))
     kind: EventType = "media.stored" if stored else "media.failed"
     return _event(kind, item.feed_id, at, data, uid=item.entry_uid)
 
@@ -258,10 +259,6 @@ def _raw_ref(piece: object, fetch_id: str) -> dict[str, object]:
 
 def _subscription(feed: Feed | NewFeed) -> dict[str, object]:
     return {"url": mask_address(feed.url), "title": feed.title, "tags": list(feed.tags)}
-
-
-def _fields(value: object, names: str) -> dict[str, object]:
-    return {name: getattr(value, name) for name in names.split()}
 
 
 def _event(

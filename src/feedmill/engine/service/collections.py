@@ -16,7 +16,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.full_texts import with_full_content
 from feedmill.errors import CursorError
 from feedmill.model.addresses import mask_address
-from feedmill.model.base import Value
+from feedmill.model.base import Value, filled
 from feedmill.model.event import StoredEntry
 from feedmill.model.page import Duplicates, EntryFilter
 from feedmill.normalise.html.sanitise import clean_html
@@ -77,11 +77,9 @@ def filter_of(
     query: Collection, *, since: datetime | None = None, until: datetime | None = None
 ) -> EntryFilter:
     """The entries of a collection, or those of them that came in between two instants."""
-    return EntryFilter(
-        feed_ids=query.feed_ids,
-        tag=query.tag,
-        category=query.category,
-        text=query.text,
+    return filled(
+        EntryFilter,
+        query,
         since=max((one for one in (query.since, since) if one), default=None),
         until=min((one for one in (query.until, until) if one), default=None),
         duplicates=query.duplicates or "hide",

@@ -109,12 +109,7 @@ async def stats(
     """The figures of all feeds, and the counts of rows."""
     figures = await total_figures(services, since=since, until=until, granularity=granularity)
     counted = await counts(services)
-    return Stats(
-        **{name: getattr(figures, name) for name in figures.__struct_fields__},
-        counts=counted.counts,
-        last_seq=counted.last_seq,
-        next_due_at=counted.next_due_at,
-    )
+    return Stats(**asdict(figures), **asdict(counted))
 
 
 async def top_feeds(

@@ -19,7 +19,7 @@ from feedmill.engine.service.feed_lookup import all_feeds
 from feedmill.engine.service.queries import check_intervals
 from feedmill.errors import UsageError
 from feedmill.model.addresses import mask_address
-from feedmill.model.base import Value
+from feedmill.model.base import Value, filled
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.schedule import StoredArrival
 from feedmill.publish.figure_shapes import PolicyFigures, SimulatedFeed, SimulationShape, Timeline
@@ -221,13 +221,7 @@ def _result(pasts: Sequence[SimulatedPast], config: ScheduleConfig) -> Simulatio
         until=_at(max((one.series.end for one in pasts), default=None)),
         settings=settings_of(config),
         policies=(
-            PolicyFigures(
-                **{
-                    **asdict(line),
-                    "missed": None,
-                    "max_mean_delay_sec": fmean(most) if most else None,
-                }
-            ),
+            replace(line, missed=None, max_mean_delay_sec=fmean(most) if most else None),
             _figures(config.policy, simulation.summarise(one.candidate for one in pasts)),
         ),
         items=tuple(
@@ -272,14 +266,11 @@ def _at(seconds: float | None) -> datetime | None:
 
 def _figures(policy: str, summary: simulation.Summary) -> PolicyFigures:
     """A simulated policy as one line."""
-    return PolicyFigures(
+    return filled(
+        PolicyFigures,
+        summary,
         policy=policy,
-        requests=summary.requests,
         requests_per_day=round(summary.requests_per_day, 4),
-        median_delay_sec=summary.median_delay_sec,
-        mean_delay_sec=summary.mean_delay_sec,
-        p90_delay_sec=summary.p90_delay_sec,
-        missed=summary.missed,
         unchanged_share=round(summary.unchanged_share, 4),
     )
 

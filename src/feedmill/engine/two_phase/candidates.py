@@ -30,7 +30,7 @@ from feedmill.engine.documents.read_document import (
 )
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.errors import CandidateError
-from feedmill.model.base import Value
+from feedmill.model.base import Value, fields_of
 from feedmill.model.candidate import (
     SCHEMA,
     CandidateFile,
@@ -272,27 +272,15 @@ def summarise_candidate(
 ) -> dict[str, Any]:
     """What is needed to decide on one candidate; 001's five names always, the rest if any."""
     summary = candidate.summary or ""
-    shape: dict[str, Any] = {
-        "candidate_id": candidate.candidate_id,
-        "title": candidate.title,
-        "published_at": candidate.published_at,
-        "feed_title": candidate.feed_title,
-        "url": candidate.url,
-    }
-    more: dict[str, Any] = {
-        "summary": summary if len(summary) <= _SUMMARY else summary[: _SUMMARY - 1] + "…",
-        "categories": candidate.categories,
-        "is_undated": candidate.is_undated,
-        "is_known": candidate.is_known,
-        "is_known_elsewhere": candidate.is_known_elsewhere,
-    }
+    shape = fields_of(candidate, "candidate_id title published_at feed_title url")
+    more = fields_of(
+        candidate,
+        "summary categories is_undated is_known is_known_elsewhere",
+        summary=summary if len(summary) <= _SUMMARY else summary[: _SUMMARY - 1] + "…",
+    )
     if screening is not None:
-        more |= {
-            "suggestion": screening.suggestion,
-            "topic": screening.topic,
-            "score": round(screening.score, 3),
-            "reason": screening.reason,
-        }
+        score = round(screening.score, 3)
+        more |= fields_of(screening, "suggestion topic score reason", score=score)
     return shape | {name: value for name, value in more.items() if value}
 
 

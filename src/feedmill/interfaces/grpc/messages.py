@@ -16,6 +16,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from feedmill.errors import UsageError
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
+from feedmill.model.base import fields_of
 from feedmill.model.event import Event
 from feedmill.publish.mistakes import mistake_in_words
 from feedmill.publish.shapes import AddedFeed, CanonicalShape, EventPage
@@ -45,15 +46,8 @@ def choices_message(choices: Iterable[Any]) -> pb.AddFeedReply:
 
 def event_message(event: Event) -> pb.Event:
     """An event; its data is JSON text, so that integers stay whole and nothing is rounded."""
-    return pb.Event(
-        seq=event.seq,
-        id=event.id,
-        type=event.type,
-        feed_id=event.feed_id,
-        occurred_at=event.occurred_at,
-        entry_uid=event.entry_uid,
-        data_json=_json(event.data),
-    )
+    given = fields_of(event, "seq id type feed_id occurred_at entry_uid")
+    return pb.Event(**given, data_json=_json(event.data))
 
 
 def events_message(page: EventPage) -> pb.EventPage:

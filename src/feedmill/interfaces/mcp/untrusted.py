@@ -8,8 +8,9 @@ field comes from feedmill or from the agent.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
+from feedmill.model.base import fields_of
 from feedmill.model.candidate import SourceReport, WindowCandidate
 from feedmill.model.event import StoredEntry
 from feedmill.model.screening import Score as ModelScore
@@ -31,16 +32,11 @@ _REASON_CHARS: Final = 300
 _EVIDENCE: Final = 10
 
 
-def row_of(source: Struct, names: str, **more: Any) -> Row:  # noqa: ANN401  # fields of any type
-    """These fields of a value, and those that are given: in their place where they are named, else behind."""
-    return {name: getattr(source, name) for name in names.split()} | more
-
-
 def candidate_row(
     candidate: WindowCandidate, screening: Screening | None, *, max_chars: int
 ) -> Row:
     """A candidate with its screening; without an opinion it was not screened yet."""
-    return row_of(
+    return fields_of(
         candidate,
         "candidate_id published_at is_undated is_known",
         opinion=None if screening is None else screening_opinion(screening),
@@ -56,7 +52,7 @@ def candidate_row(
 
 def screening_opinion(screening: Screening) -> Row:
     """A suggestion, which decides nothing; its reason quotes the feed, so it is marked untrusted too."""
-    return row_of(
+    return fields_of(
         screening,
         "suggestion topic score methods decided_by is_degraded is_suspicious",
         score=round(screening.score, 3),
@@ -67,7 +63,7 @@ def screening_opinion(screening: Screening) -> Row:
 
 def score_row(score: ModelScore) -> Row:
     """The score of one method."""
-    return row_of(
+    return fields_of(
         score,
         "topic method score model_id",
         score=round(score.score, 3),
@@ -77,7 +73,7 @@ def score_row(score: ModelScore) -> Row:
 
 def source_row(source: SourceReport) -> Row:
     """The result of a source."""
-    return row_of(
+    return fields_of(
         source,
         "outcome reason feed_id http_status items in_window undated",
         untrusted={

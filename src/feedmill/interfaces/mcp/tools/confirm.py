@@ -43,7 +43,8 @@ from feedmill.interfaces.mcp.tool import (
     tool,
     translate_errors,
 )
-from feedmill.interfaces.mcp.untrusted import Row, row_of
+from feedmill.interfaces.mcp.untrusted import Row
+from feedmill.model.base import fields_of
 from feedmill.model.candidate import Question, WindowCandidate
 from feedmill.model.screening import Confirmation, InsertResult
 from feedmill.screen.language import clean_line
@@ -162,8 +163,8 @@ def _inserted(
     return {
         "window_id": kept.id,
         "candidate_ids": confirmation.candidate_ids,
-        **row_of(done, counts),
-        **row_of(confirmation, "confirmed_by confirmed_at"),
+        **fields_of(done, counts),
+        **fields_of(confirmation, "confirmed_by confirmed_at"),
         "is_repeat": is_repeat,
     }
 

@@ -24,9 +24,9 @@ from feedmill.interfaces.mcp.untrusted import (
     URL_CHARS,
     Row,
     entry_row,
-    row_of,
 )
 from feedmill.model.addresses import mask_address
+from feedmill.model.base import fields_of
 from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
 from feedmill.publish.shapes import DiscoverWish, FeedShape
 from feedmill.screen.language import clean_line
@@ -53,8 +53,10 @@ async def get_feed(call: Call, feed_id: ItemId) -> Row:
     return {
         "feed": feed_row(feed),
         "type": feed.type,
-        **row_of(feed.schedule, "interval_sec reason"),
-        **row_of(feed.stats, "last_result last_status consecutive_failures new_entries_last_fetch"),
+        **fields_of(feed.schedule, "interval_sec reason"),
+        **fields_of(
+            feed.stats, "last_result last_status consecutive_failures new_entries_last_fetch"
+        ),
         "untrusted": {
             "site_url": clean_line(feed.site_url or "", URL_CHARS),
             "aliases": [clean_line(url, URL_CHARS) for url in feed.aliases[:_ALIASES]],
@@ -70,7 +72,7 @@ async def explain_feed(call: Call, feed_id: ItemId) -> Row:
     services = mcp_state_of(call).services
     health = await queries.health(feed_id, services)
     decisions = await queries.schedule(feed_id, services, limit=1)
-    return row_of(
+    return fields_of(
         health,
         "feed_id kind health reason since next_poll_at",
         schedule=[clean_line(word, _WORDS_CHARS) for one in decisions.items for word in one.words],
@@ -187,7 +189,7 @@ def feed_row(feed: FeedShape) -> Row:
     """A subscription, in short."""
     return {
         "feed_id": feed.id,
-        **row_of(feed, "health paused tags"),
+        **fields_of(feed, "health paused tags"),
         "next_poll_at": feed.schedule.next_poll_at,
         "last_success_at": feed.stats.last_success_at,
         "untrusted": {
@@ -213,11 +215,11 @@ async def discover_feeds(
     """List the feeds that an address leads to. Sends requests; subscribes to nothing."""
     wish = DiscoverWish(url=url, budget=budget)
     found = await subscriptions.discover(wish, mcp_state_of(call).services)
-    return row_of(
+    return fields_of(
         found,
         "feeds reason words requests",
         feeds=[
-            row_of(
+            fields_of(
                 feed,
                 "found_by is_fetched format entries last_post is_comments",
                 untrusted={

@@ -11,7 +11,8 @@ from feedmill.app.screeners import default_topics, open_screeners
 from feedmill.engine.two_phase.screen import screen_texts
 from feedmill.engine.two_phase.sidecar_files import SavedWindow, read_screenings, write_screenings
 from feedmill.interfaces.mcp.tool import Call, WindowId, mcp_state_of, tool
-from feedmill.interfaces.mcp.untrusted import Row, row_of
+from feedmill.interfaces.mcp.untrusted import Row
+from feedmill.model.base import fields_of
 from feedmill.model.screening import Screening, Suggestion, TopicSet
 from feedmill.screen import topics as topic_sets
 from feedmill.screen.language import screen_text_of
@@ -43,10 +44,10 @@ async def list_topics(call: Call) -> Row:
 def topics_shape(topics: TopicSet) -> Row:
     """A topic set as agents see it."""
     shown = [
-        row_of(one, "id name description examples", examples=one.examples[:_EXAMPLES_SHOWN])
+        fields_of(one, "id name description examples", examples=one.examples[:_EXAMPLES_SHOWN])
         for one in topics.topics
     ]
-    return row_of(topics, "name version", topics=shown)
+    return fields_of(topics, "name version", topics=shown)
 
 
 @tool("Screen a window", "write", repeats=True, replaces=True, open_world=True)

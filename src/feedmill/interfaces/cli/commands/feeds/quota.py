@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 from msgspec import UNSET
+from msgspec.structs import asdict
 
 from feedmill.engine.documents.quota import own_quota, quota_in_words, use_today
 from feedmill.engine.run.services import Services
@@ -48,7 +49,7 @@ def quota(feed: str, times: float | None, *, is_default: bool) -> None:
         shape = {
             "feed_id": found.id,
             "times": found.overrides.quota,
-            "limits": {name: getattr(limits, name) for name in limits.__struct_fields__},
+            "limits": asdict(limits),
             "today": {"entries": use.entries, "bytes": use.bytes},
             "waiting": use.waiting,
             "reason": use.reason,

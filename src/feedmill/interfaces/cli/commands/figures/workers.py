@@ -12,6 +12,7 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.command import Printer, command
 from feedmill.interfaces.cli.options import flag, list_options
 from feedmill.interfaces.cli.output import format_duration, show_list, show_table
+from feedmill.model.base import fields_of
 from feedmill.model.running.worker import WorkerView
 
 _KEYS = 3  # hosts that a row names; the rest is counted
@@ -70,15 +71,8 @@ def worker_state(one: WorkerView, now: datetime) -> str:
 
 
 def _shape(one: WorkerView) -> dict[str, object]:
-    known = one.worker
-    return {
-        "name": one.name,
-        "role": known.role if known else None,
-        "version": known.version if known else None,
-        "started_at": known.started_at if known else None,
-        "seen_at": known.seen_at if known else None,
-        "lanes": one.lanes,
-    }
+    known = fields_of(one.worker, "role version started_at seen_at")
+    return {"name": one.name, **known, "lanes": one.lanes}
 
 
 def _row(one: WorkerView, now: datetime) -> tuple[str, ...]:

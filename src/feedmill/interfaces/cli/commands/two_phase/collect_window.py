@@ -37,7 +37,8 @@ from feedmill.interfaces.cli.options import (
 )
 from feedmill.interfaces.cli.output import format_count, progress, shorten, style_text
 from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.model.candidate import CandidateFile, SourceReport, Window
+from feedmill.model.base import fields_of
+from feedmill.model.candidate import CandidateFile, Window
 
 _SHOWN = 20
 
@@ -210,17 +211,8 @@ def _shape(file: CandidateFile, out: Path) -> dict[str, Any]:
         "known": sum(one.is_known for one in file.candidates),
         "sources": len(file.sources),
         "sources_failed": len(failed),
-        "failures": [_failure(one) for one in failed],
+        "failures": [fields_of(one, "url reason detail http_status") for one in failed],
         "notes": [{"url": one.url, "note": one.note} for one in file.sources if one.note],
-    }
-
-
-def _failure(one: SourceReport) -> dict[str, Any]:
-    return {
-        "url": one.url,
-        "reason": one.reason,
-        "detail": one.detail,
-        "http_status": one.http_status,
     }
 
 

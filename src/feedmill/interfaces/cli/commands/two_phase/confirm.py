@@ -22,6 +22,7 @@ from feedmill.interfaces.cli import output
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
 from feedmill.interfaces.cli.options import flag, list_options, option
 from feedmill.interfaces.cli.run_command import with_services
+from feedmill.model.base import fields_of
 
 _TITLE_CHARS = 100
 
@@ -133,15 +134,9 @@ def _answer(asked: PendingQuestion) -> None:
 
 def _wire(asked: PendingQuestion) -> dict[str, Any]:
     """A question as JSON, without its ticket."""
+    shown = "candidate_id title published_at feed_title url"
     rows = [
-        {
-            "candidate_id": one.candidate_id,
-            "title": one.title,
-            "published_at": one.published_at,
-            "feed_title": one.feed_title,
-            "url": one.url,
-            "is_suspicious": one.candidate_id in asked.suspicious,
-        }
+        fields_of(one, shown, is_suspicious=one.candidate_id in asked.suspicious)
         for one in asked.candidates
     ]
     facts: dict[str, Any] = to_builtins(asked.question)

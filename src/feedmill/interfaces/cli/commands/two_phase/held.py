@@ -16,6 +16,7 @@ from feedmill.engine.two_phase.sidecar_files import screening_path, selection_pa
 from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
 from feedmill.interfaces.cli.options import flag, list_options, option, out_option
 from feedmill.interfaces.cli.output import show_list
+from feedmill.model.base import fields_of
 from feedmill.model.feed import Feed
 from feedmill.model.screening import HeldEntry
 
@@ -103,15 +104,5 @@ def _warning(one: HeldEntry) -> str:
 
 
 def _held_shape(one: HeldEntry) -> dict[str, Any]:
-    said = one.screening
-    return {
-        "entry_uid": one.entry_uid,
-        "feed_id": one.feed_id,
-        "title": one.title,
-        "held_at": one.held_at,
-        "fetch_id": one.fetch_id,
-        "suggestion": None if said is None else said.suggestion,
-        "topic": None if said is None else said.topic,
-        "score": None if said is None else said.score,
-        "is_suspicious": bool(_warning(one)),
-    }
+    said = fields_of(one.screening, "suggestion topic score", is_suspicious=bool(_warning(one)))
+    return fields_of(one, "entry_uid feed_id title held_at fetch_id", **said)

@@ -20,6 +20,7 @@ from feedmill.interfaces.cli.options import (
 )
 from feedmill.interfaces.cli.output import shorten, show_list
 from feedmill.interfaces.cli.run_command import pick_one
+from feedmill.model.base import fields_of
 from feedmill.model.screening import LiveScreen, LiveScreenMethod
 
 
@@ -110,12 +111,4 @@ def _rule(screen: LiveScreen) -> str:
 
 def _screen_shape(screen: LiveScreen) -> dict[str, Any]:
     topics = None if screen.topics is None else [topic.id for topic in screen.topics.topics]
-    return {
-        "id": screen.id,
-        "created_at": screen.created_at,
-        "feed_id": screen.feed_id,
-        "tag": screen.tag,
-        "keep_at": screen.keep_at,
-        "method": screen.method,
-        "topics": topics,
-    }
+    return fields_of(screen, "id created_at feed_id tag keep_at method", topics=topics)
