@@ -295,6 +295,20 @@ def _put_odd_sites(web: PastedWeb) -> None:
     web.feed("https://search.example/search?q=ada&format=rss")
     web.feed("https://search.example/feed")
 
+    # Pages that only send their reader on, as site generators write them for old addresses.
+    refresh = '<meta http-equiv="refresh" content="0; url={}">'
+    web.page("https://forward.example/", head=refresh.format("https://forward.example/blog/"))
+    web.page("https://forward.example/blog/", "/blog/feed")
+    web.feed("https://forward.example/blog/feed", "https://forward.example/index.xml")
+    web.page("https://forward.example/feed", head=refresh.format("/index.xml"))
+    web.page("https://forward.example/loop", head=refresh.format("/loop2"))
+    web.page("https://forward.example/loop2", head=refresh.format("/loop"))
+    web.page("https://forward.example/inward", head=refresh.format("http://169.254.169.254/"))
+    web.page("https://forward.example/own", "/index.xml", head=refresh.format("/blog/"))
+    button = "https://feedly.com/i/subscription/feed%2Fhttps%3A%2F%2Fbutton.example%2Fhidden"
+    web.page("https://button.example/", body=f'<a href="{button}">Follow</a>')
+    web.feed("https://button.example/hidden")
+
     web.feed("https://xn--bcher-kva.example/feed")
     web.page("https://xn--bcher-kva.example/", "/feed")
     web.feed("https://upper.example/Feed.XML")
@@ -329,6 +343,11 @@ def _put_odd_sites(web: PastedWeb) -> None:
             ("Sport", "https://several.example/sport"),
         )
     )
+    twice = "".join(
+        f'<outline text="One" xmlUrl="{url}"/>'
+        for url in ("https://blog.example/feed", "http://www.blog.example/feed")
+    )
+    web.text("https://lists.example/twice.opml", f"<opml><body>{twice}</body></opml>", "text/xml")
     web.text(
         "https://lists.example/two.opml",
         f'<opml version="2.0"><body>{opml}</body></opml>',

@@ -18,16 +18,27 @@ from html.entities import html5
 from msgspec.structs import replace
 
 from feedmill.canonicalise import urls
-from feedmill.canonicalise.urls import has_scheme, http_url, percent_decoded
+from feedmill.canonicalise.urls import has_scheme, http_url, join_url, percent_decoded, split_url
 from feedmill.model.canonical import RequestRole
 
 _ENTITY = re.compile(r"&(#[0-9]{1,9}|#[xX][0-9A-Fa-f]{1,8}|[A-Za-z][A-Za-z0-9]{1,31});")
 _BREAKS = str.maketrans("", "", "\t\n\r")  # the URL parser drops them wherever they stand
-_PAIRS = {'"': '"', "'": "'", "<": ">", "(": ")", "`": "`", "“": "”", "„": "“", "‘": "’", "«": "»"}
-_FEED_SCHEMES = r"(?:feed|rss|podcast|pcast|itpc):"
-# What stands before an address in a browser, a message or a list: `view-source:`, `URL:`, `feed:host/path`.
+# What chat and word processors put into copied text. The joiners U+200C and U+200D stay: they belong
+# to addresses in Persian and in the Indic scripts.
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200e\u200f\u2060\ufeff")) | dict.fromkeys(
+    (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+)
+_PAIRS = {
+    '"': '"', "'": "'", "<": ">", "(": ")", "[": "]", "{": "}", "`": "`", "*": "*", "“": "”", "„": "“", "‘": "’", "«": "»",
+    "»": "«", "‹": "›", "「": "」", "『": "』", "（": "）", "【": "】", "《": "》", "〈": "〉",
+}  # fmt: skip
+_FEED_SCHEMES = r"(?:feeds?|rss|podcasts?|pcast|itpc|web\+(?:feed|rss)):"
+# What stands before an address in a browser, a message or a list: `view-source:`, `URL:`, `RSS: host`,
+# `feed:host/path`.
 _LABEL = re.compile(
-    rf"(?:view-source|url)\s*:\s*(?=\S)|{_FEED_SCHEMES}(?=[\w-]+\.[\w.-]+/)", re.IGNORECASE
+    rf"(?:view-source|url)\s*:\s*(?=\S)|(?:rss|atom|feed|link|blog|site|address|podcast)\s*:\s+(?=\S)"
+    rf"|{_FEED_SCHEMES}(?=[\w-]+\.[\w.-]+/)",
+    re.IGNORECASE,
 )
 _ENCODED = re.compile(r"https?%3a(?:%2f){2}", re.IGNORECASE)
 _WIDE = re.compile(
@@ -35,7 +46,8 @@ _WIDE = re.compile(
 )  # typed with an East Asian keyboard
 _AUTHORITY = re.compile(r"[^/?#]*(?://[^/?#]*)?")
 _OTHER_SCHEME = re.compile(r"\s*[a-z][a-z0-9+.-]*:\S", re.IGNORECASE)  # javascript:, mailto:, file:
-_IN_TEXT = re.compile(r"(?:[\s(<]|=[\"'])(https?://[^\s<>\"'“”«»`]+)", re.IGNORECASE)
+_SEVERAL = re.compile(r"https?://\S+\s(?:.*\s)?https?://", re.IGNORECASE)
+_IN_TEXT = re.compile(r"(?:[\s(<>]|=[\"'])(https?://[^\s<>\"'“”«»`]+)", re.IGNORECASE)
 _WRAPPED = re.compile(rf"(?:{_FEED_SCHEMES}(?://)?)+(?=https?(?::|//))", re.IGNORECASE)
 _REPLACED = re.compile(rf"(?:{_FEED_SCHEMES})+(?=//)", re.IGNORECASE)
 # One round of a mangled protocol: letters (with a `(s)` that was meant literally, or with the
@@ -74,19 +86,26 @@ def resolve_url(text: str, base: str | None = None) -> str | None:
     protocols are put right, in this order, and a relative reference is joined with the base. User
     information is kept here (it may be needed to fetch) and dropped by every policy (D4).
     """
-    address = _unwrapped(decode_entities(text).translate(_BREAKS).strip())
+    address = decode_entities(text).translate(_BREAKS).strip()
     if base is None:
-        address = _pasted(address)
+        address = address.translate(_INVISIBLE).strip()
+        if _SEVERAL.match(address):
+            return _one_address(f" {address}")
+        address = _pasted(_unwrapped(address))
+    else:
+        address = _unwrapped(address)
     address = repair_protocol(convert_feed_scheme(address))
     if base is None or has_scheme(address):  # `host:8080/feed` reads like a scheme as well
         address = add_missing_protocol(address)
     url = http_url(address, base)
-    return _only_url(text) if url is None and base is None else url
+    if base is not None:
+        return url
+    return _only_url(text) if url is None else _without_root_dot(url)
 
 
 def without_end_of_sentence(text: str) -> str:
     """The address without the punctuation that was copied with it; as it was when there is none."""
-    bare = text.strip().rstrip(".,;:!'\"”»’…>]*")
+    bare = text.strip().rstrip(".,;:!'\"”»’…>]*。，、；：！」』）】》〉")
     if bare.endswith(")") and bare.count(")") > bare.count("("):
         bare = bare[:-1]
     return bare
@@ -159,8 +178,18 @@ def _pasted(text: str) -> str:
 
 def _only_url(text: str) -> str | None:
     """The one address in a longer text, such as `Title https://…` of a share button; None for several."""
-    found = [] if _OTHER_SCHEME.match(text) else _IN_TEXT.findall(text)
-    return http_url(without_end_of_sentence(found[0])) if len(found) == 1 else None
+    return None if _OTHER_SCHEME.match(text) else _one_address(text)
+
+
+def _one_address(text: str) -> str | None:
+    found = {http_url(without_end_of_sentence(one)) for one in _IN_TEXT.findall(text)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _without_root_dot(url: str) -> str:
+    """The URL without the dot at the end of its host: the end of a sentence, or of a full name."""
+    parts = split_url(url)
+    return join_url(replace(parts, host=parts.host[:-1])) if parts.host.endswith(".") else url
 
 
 def _unwrapped(text: str) -> str:

@@ -52,6 +52,22 @@ BLOG = "https://blog.blogspot.com"
         pytest.param("A post https://e.example/a.", "https://e.example/a", id="title and address"),
         pytest.param("[A](https://e.example/a)", "https://e.example/a", id="Markdown"),
         pytest.param('<a href="https://e.example/a">', "https://e.example/a", id="HTML"),
+        pytest.param("<url>https://e.example/a</url>", "https://e.example/a", id="XML"),
+        pytest.param(
+            "\u200bhttps://e.exa\ufeffmple/a\u200e", "https://e.example/a", id="invisible"
+        ),
+        pytest.param(
+            "https://e.example/a\u200cb", "https://e.example/a%E2%80%8Cb", id="a joiner in Persian"
+        ),
+        pytest.param("{e.example/a}", "https://e.example/a", id="braces"),
+        pytest.param("「https://e.example/a」", "https://e.example/a", id="Japanese quotes"),
+        pytest.param("*e.example/a*", "https://e.example/a", id="Markdown emphasis"),
+        pytest.param("e.example.", "https://e.example/", id="end of a sentence"),
+        pytest.param("https://e.example./a", "https://e.example/a", id="a full name"),
+        pytest.param("RSS: e.example/a", "https://e.example/a", id="label of a list"),
+        pytest.param(
+            "https://e.example/a https://e.example/a", "https://e.example/a", id="pasted twice"
+        ),
     ],
 )
 def test_an_address_is_understood_as_it_was_meant(text: str, expected: str) -> None:
@@ -79,6 +95,7 @@ def test_an_address_is_understood_as_it_was_meant(text: str, expected: str) -> N
         pytest.param("feed:e.example", id="neither wrapped nor with slashes"),
         pytest.param("https://e.example:port/", id="no port"),
         pytest.param("a https://e.example/ b https://f.example/", id="two addresses"),
+        pytest.param("https://e.example/ and https://f.example/", id="two, the first in front"),
         pytest.param("javascript:x='https://e.example/'", id="a script with an address"),
         pytest.param("\ud800.example", id="no text"),
     ],

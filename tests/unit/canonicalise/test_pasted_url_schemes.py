@@ -25,7 +25,10 @@ from feedmill.canonicalise.pasted_url import (
         pytest.param("rss:feed:http://e.example", "http://e.example", id="wrapped twice"),
         pytest.param("feed:e.example", "feed:e.example", id="neither wrapped nor with slashes"),
         pytest.param("feed:file:///x", "feed:file:///x", id="wraps something else"),
-        pytest.param("feeds://e.example", "feeds://e.example", id="another scheme"),
+        pytest.param("feeds://e.example", "https://e.example", id="feeds"),
+        pytest.param("podcasts://e.example", "https://e.example", id="podcasts"),
+        pytest.param("web+feed:https://e.example", "https://e.example", id="of a protocol handler"),
+        pytest.param("feedly://e.example", "feedly://e.example", id="another scheme"),
         pytest.param("/feed://a", "/feed://a", id="a path"),
     ],
 )

@@ -28,7 +28,7 @@ _KINDS: Final = ("link", "a", "meta")
 _ATTRIBUTES: Final = frozenset(
     (
         *("href", "rel", "type", "title", "hreflang", "aria-label"),
-        *("name", "property", "itemprop", "content"),
+        *("name", "property", "itemprop", "content", "http-equiv"),
     )
 )
 _TOKEN: Final = re.compile(
@@ -42,6 +42,11 @@ _ATTRIBUTE: Final = re.compile(
 _COMMENT_END: Final = re.compile(r"--!?>")
 _TAG: Final = re.compile(r"<[^<>]*+>?")
 _ALT: Final = re.compile(r"""\salt\s*=\s*["']([^"'<>]{1,100})["']""", re.IGNORECASE)
+
+_REFRESH: Final = re.compile(
+    r"\s*+([0-9]{0,9})[0-9.]*+(?:\s*+[;,]|\s)\s*+(?:url\s*+=\s*+)?+[\"']?+([^\"']++)", re.IGNORECASE
+)
+_MAX_REFRESH_SEC: Final = 30  # after which a page shows its reader something else
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
 _CHARSET: Final = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
@@ -105,6 +110,19 @@ def read_page(
         metas=tuple(found["meta"]),
         text=text,
     )
+
+
+def refresh_target(page: HtmlPage) -> str | None:
+    """Where a page sends its reader on at once (`http-equiv="refresh"`); None where it stays."""
+    for meta in page.metas:
+        if meta.get("http-equiv").lower() != "refresh":
+            continue
+        found = _REFRESH.match(meta.get("content"))
+        if found is None or int(found[1] or 0) > _MAX_REFRESH_SEC:
+            return None
+        url = plain_url(found[2].strip(), page.base)
+        return None if url == page.url else url
+    return None
 
 
 def page_text(html: str | bytes, content_type: str | None = None) -> str:

@@ -15,7 +15,7 @@ from feedmill.canonicalise.discovery.html_page import Element, HtmlPage, plain_u
 from feedmill.canonicalise.pasted_url import convert_feed_scheme
 from feedmill.canonicalise.policies import canonical_link
 from feedmill.canonicalise.same_feed import title_words
-from feedmill.canonicalise.urls import HttpUrl, split_url
+from feedmill.canonicalise.urls import HttpUrl, percent_decoded, split_url
 from feedmill.model.canonical import FoundBy, FoundFeed
 from feedmill.model.parsed import Link
 
@@ -33,6 +33,7 @@ _FORMATS: Final = {  # the rank of each type: the smaller, the better
 _GENERIC: Final = frozenset(
     ("", "application/xml", "text/xml", "application/json", "application/octet-stream")
 )
+_XML: Final = frozenset(("", "application/xml", "text/xml"))
 _UNKNOWN_FORMAT: Final = 4
 
 _FEED_PATH: Final = re.compile(
@@ -48,6 +49,7 @@ _FEED_QUERY: Final = re.compile(
     r"|(?:rss|atom)(?:=|&|\Z))",
     re.IGNORECASE,
 )
+_SURE_FILE: Final = 1  # how unsure an anchor is; 0 for one that says it is a feed
 _FEED_HOST: Final = re.compile(r"(?:feeds?\d?|rss|feedproxy)\.")
 _FEED_WORDS: Final = re.compile(
     r"\b(?:rss|atom feed|json feed|web ?feed|xml feed)\b", re.IGNORECASE
@@ -57,11 +59,13 @@ _FEED_SCHEME: Final = re.compile(r"(?:feed|rss|pcast|itpc|podcast):", re.IGNOREC
 _NO_FEED: Final = re.compile(
     r"/wp-json(?:/|\Z)|oembed|/xmlrpc\.php|sitemap|/osd\.xml|opensearch", re.IGNORECASE
 )
-# Readers and share buttons: the feed's address is a part of theirs.
+# Buttons of readers: the feed's address is a part of theirs. Share buttons have the page's.
 _READERS: Final = re.compile(
-    r"(?:.*\.)?(?:feedly|inoreader|newsblur|netvibes|bloglines|theoldreader|feedbin|subtome|facebook"
-    r"|twitter|x|linkedin|add\.my\.yahoo|fusion\.google|validator\.w3)\.(?:com|org)"
+    r"(?:.*\.)?(?:feedly|inoreader|newsblur|netvibes|bloglines|theoldreader|feedbin|subtome"
+    r"|add\.my\.yahoo|fusion\.google|validator\.w3)\.(?:com|org)"
 )
+_SHARING: Final = re.compile(r"(?:.*\.)?(?:facebook|twitter|x|linkedin)\.com")
+_INNER_URL: Final = re.compile(r"(?<=.)https?:/{1,2}[^&#]+", re.IGNORECASE | re.DOTALL)
 
 _COMMENTS: Final = re.compile(
     r"\bcomments\b|\bcomment[- ]feed\b|\bkommentar|\bcommentaires?\b|\bcoment[aá]rios?\b"
@@ -102,7 +106,12 @@ def anchored_feeds(page: HtmlPage) -> tuple[FoundFeed, ...]:
     rated: list[tuple[int, bool, FoundFeed]] = []
     for element in page.anchors:
         url = _target(page, element.get("href"))
-        doubt = None if url is None else _doubt(element, split_url(url))
+        is_button = url is not None and _READERS.fullmatch(split_url(url).host) is not None
+        if url is not None and is_button:
+            url = _inner_address(url)
+        doubt = (
+            None if url is None else _SURE_FILE if is_button else _doubt(element, split_url(url))
+        )
         if url is not None and doubt is not None:
             feed = _found(url, "anchor", _media_type(element.get("type")), _label(element))
             rated.append((doubt, split_url(url).host != host, feed))
@@ -162,8 +171,10 @@ def _is_declared(url: str, claim: _Claim, *, named: bool) -> bool:
         return False
     if named and not kind:
         return True
+    parts = split_url(url)
+    is_xml = kind in _XML and parts.path.lower().endswith(".xml")
     # Without a type, a language makes it a translation of the page.
-    return _looks_like_feed(split_url(url)) and not (claim.hreflang and not kind)
+    return (is_xml or _looks_like_feed(parts)) and not (claim.hreflang and not kind)
 
 
 def _target(page: HtmlPage, href: str) -> str | None:
@@ -173,15 +184,21 @@ def _target(page: HtmlPage, href: str) -> str | None:
     return None if url is None or url == page.url or _NO_FEED.search(url) else url
 
 
+def _inner_address(url: str) -> str | None:
+    """The feed in the address of a reader's button: `feedly.com/i/subscription/feed%2Fhttps%3A…`."""
+    found = _INNER_URL.search(percent_decoded(url))
+    return None if found is None else plain_url(found[0])
+
+
 def _doubt(element: Element, parts: HttpUrl) -> int | None:
     """How unsure it is that an anchor leads to a feed, or None when nothing speaks for it."""
-    if _READERS.fullmatch(parts.host):
+    if _SHARING.fullmatch(parts.host):
         return None
     if _media_type(element.get("type")) in _FORMATS or _FEED_SCHEME.match(element.get("href")):
         return 0
     if _looks_like_feed(parts):
         is_file = _FEED_FILE.search(parts.path) or _FEED_QUERY.search(parts.query or "")
-        return 1 if is_file else 2
+        return _SURE_FILE if is_file else 2
     if _FEED_HOST.match(parts.host) and parts.path != "/":
         return 2
     return 3 if _FEED_WORDS.search(f"{element.text} {_label(element)}") else None

@@ -5,8 +5,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.discovery.html_page import plain_url
-from feedmill.canonicalise.discovery.page_links import MAX_FEEDS
+from feedmill.canonicalise.discovery.html_page import plain_url, read_page, refresh_target
+from feedmill.canonicalise.discovery.page_links import MAX_FEEDS, declared_feeds, distinct_feeds
 from feedmill.canonicalise.discovery.platforms import shipped_rules
 from feedmill.canonicalise.discovery.search import (
     FeedsWanted,
@@ -58,6 +58,7 @@ PAGE_REASONS: Final = frozenset(
     {"html-page", "not-a-feed", "error-document", "login-page", "malformed", "opml"}
 )
 HTTP_OK: Final = 200
+_MAX_REFRESHES: Final = 3  # pages that only send their reader on
 
 
 class FeedChoices(Value):
@@ -140,10 +141,9 @@ class AddressResolver:
         by_name = await self._by_platform()
         if by_name is not None:
             return by_name
-        found = await self._search(self._start)
+        found, result = await self._search_behind()
         if isinstance(found, canonical.Canonical):
             return found
-        result = self._answer(found)
         if result is None or not _is_page(result):
             raise self._no_feed(found)
         listed = await self._listed(result)
@@ -154,12 +154,11 @@ class AddressResolver:
     async def look(self) -> canonical.Discovered:
         """Every feed that the address leads to; nothing is stored."""
         await self._follow_handle()
-        first = await self._search(self._start)
+        first, result = await self._search_behind()
         if isinstance(first, canonical.Canonical):
             feed = canonical.FoundFeed(url=first.url, found_by="address")
             found = canonical.Found(feeds=(feed,), reason="proven", asked=first.asked)
             return self._looked(found)
-        result = self._answer(first)
         if result is None or result.response is None:
             raise self._no_feed(first)
         listed = await self._listed(result)
@@ -217,6 +216,34 @@ class AddressResolver:
         self._feed_url = None
         hooks = Hooks(exists_fn=self._known, on_fetch=self._noted)
         return await canonicalise_with(self._prober.probe, url, self._options, hooks)
+
+    async def _search_behind(
+        self,
+    ) -> tuple[canonical.Canonical | canonical.NotCanonical, ProbeResult | None]:
+        """The search at the address, or where its page sends its reader on at once."""
+        found = await self._search(self._start)
+        for _ in range(_MAX_REFRESHES):
+            result = None if isinstance(found, canonical.Canonical) else self._answer(found)
+            ahead = await self._refreshed_to(result)
+            if ahead is None or ahead in self._prober.results:
+                return found, result
+            self._url = ahead
+            found = await self._search(ahead)
+        return found, None if isinstance(found, canonical.Canonical) else self._answer(found)
+
+    async def _refreshed_to(self, result: ProbeResult | None) -> str | None:
+        """Where a page without a feed of its own sends its reader; None where it stays."""
+        document = document_of(result) if result is not None and _is_page(result) else None
+        if result is None or document is None or b"refresh" not in document.body.lower():
+            return None
+        url = result.seen.final_url
+        page = await PARSE_THREADS.run(
+            lambda: read_page(document.body, url, content_type=document.content_type)
+        )
+        ahead = refresh_target(page)
+        if ahead is None or declared_feeds(page) or not await self._robots_gate.allows(url):
+            return None
+        return ahead
 
     def _noted(self, url: str, seen: canonical.Seen) -> None:
         if self._feed_url is None and seen.is_feed:
@@ -305,7 +332,7 @@ class AddressResolver:
             outlines = await PARSE_THREADS.run(lambda: read_list(document.body)[:MAX_FEEDS])
         except ValueError:
             return ()
-        return tuple(
+        return distinct_feeds(
             canonical.FoundFeed(url=url, found_by="list", title=one.title)
             for one in outlines
             if (url := plain_url(one.url)) is not None

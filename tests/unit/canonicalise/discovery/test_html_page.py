@@ -8,6 +8,7 @@ from feedmill.canonicalise.discovery.html_page import (
     page_text,
     plain_url,
     read_page,
+    refresh_target,
 )
 
 URL = "https://example.com/blog/page.html"
@@ -157,3 +158,30 @@ def test_an_address_has_neither_credentials_nor_a_fragment(
     reference: str, expected: str | None
 ) -> None:
     assert plain_url(reference, URL) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "target"),
+    [
+        ("0; url=https://new.example/", "https://new.example/"),
+        ("3;URL='/a.xml'", "https://h.example/a.xml"),
+        ("0,a", "https://h.example/a"),
+        ("0.5 url=/a", "https://h.example/a"),
+        ("; url=/a", "https://h.example/a"),
+        ("0; url=/", None),  # itself
+        ("0; url=", None),
+        ("0; url=javascript:x()", None),
+        ("5", None),
+        ("600; url=/a", None),  # a page that stays for ten minutes
+    ],
+)
+def test_a_page_may_send_its_reader_on(content: str, target: str | None) -> None:
+    page = read_page(f'<META HTTP-EQUIV=Refresh CONTENT="{content}">', "https://h.example/")
+
+    assert refresh_target(page) == target
+
+
+def test_other_metas_send_nobody_on() -> None:
+    page = read_page('<meta http-equiv="x-ua" content="0; url=/a">', "https://h.example/")
+
+    assert refresh_target(page) is None

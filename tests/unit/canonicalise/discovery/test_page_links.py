@@ -49,6 +49,13 @@ def test_a_feed_is_declared_by_relation_and_type(attributes: str) -> None:
     assert urls(f"<link {attributes} href=/feed>") == ["https://example.com/feed"]
 
 
+@pytest.mark.parametrize("kind", ["", "text/xml", "application/xml"])
+def test_an_alternate_that_is_xml_is_taken_for_a_feed(kind: str) -> None:
+    assert urls(f'<link rel=alternate type="{kind}" href=/all.xml>') == [
+        "https://example.com/all.xml"
+    ]
+
+
 @pytest.mark.parametrize(
     "attributes",
     [
@@ -232,6 +239,19 @@ def test_an_anchor_that_looks_like_a_feed_is_a_candidate(anchor: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "button",
+    [
+        "https://feedly.com/i/subscription/feed/https://example.com/x?a",
+        "https://feedly.com/i/subscription/feed%2Fhttps%3A%2F%2Fexample.com%2Fx%3Fa",
+        "https://www.inoreader.com/?add_feed=https%3A%2F%2Fexample.com%2Fx%3Fa&amp;b=1",
+        "https://add.my.yahoo.com/rss?url=https%3A%2F%2Fexample.com%2Fx%3Fa",
+    ],
+)
+def test_the_button_of_a_reader_has_the_feed_in_its_address(button: str) -> None:
+    assert urls(f'<a href="{button}">Follow</a>') == ["https://example.com/x?a"]
+
+
+@pytest.mark.parametrize(
     "anchor",
     [
         '<a href="/about">About</a>',
@@ -242,8 +262,9 @@ def test_an_anchor_that_looks_like_a_feed_is_a_candidate(anchor: str) -> None:
         '<a href="mailto:rss@example.com">RSS</a>',
         '<a href="/sitemap.xml">Sitemap</a>',
         '<a href="https://feeds.example.com/">x</a>',
-        '<a href="https://feedly.com/i/subscription/feed/https://example.com/feed">RSS</a>',
+        '<a href="https://feedly.com/i/subscription">RSS</a>',
         '<a href="https://www.facebook.com/feed">x</a>',
+        '<a href="https://x.com/share?url=https://example.com/feed">x</a>',
     ],
 )
 def test_other_anchors_are_not(anchor: str) -> None:
