@@ -27,6 +27,7 @@ _PLAIN = re.compile(
     rf"(?:/(?:(?:[{_KEPT}]|%(?!2[Ee]))[{_KEPT}.%]*+)?+)++"
     rf"(?:\?[{_KEPT}.%/?]*+)?+(?:#[{_KEPT}.%/?]*+)?+"
 )
+_WWW_HOST = re.compile(r"www\.[\w-]+(?:\.[\w-]+)+(?:[:/?#]|$)", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[/\\]+")
 _QUERY = re.compile(r"[?#]")
 _IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
@@ -65,6 +66,12 @@ def resolve(reference: str, base: str | None) -> str:
     if has_scheme(reference) and not _HTTP_SCHEME.match(reference):
         return reference
     return join(reference, base) or reference
+
+
+def with_forgotten_scheme(reference: str) -> str:
+    """`www.example.org/a` as `//www.example.org/a`: no path begins like that; others as they are."""
+    is_host = reference[:4].lower() == "www." and _WWW_HOST.match(reference) is not None
+    return f"//{reference}" if is_host else reference
 
 
 def join(reference: str, base: str) -> str | None:

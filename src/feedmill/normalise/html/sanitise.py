@@ -13,7 +13,7 @@ from functools import cache
 
 import nh3
 
-from feedmill.canonicalise.urls import http_url, join
+from feedmill.canonicalise.urls import http_url, join, with_forgotten_scheme
 from feedmill.config import NormaliseConfig
 from feedmill.model.base import Value
 from feedmill.model.entry import Finding
@@ -152,6 +152,7 @@ def _build(
 def _absolute(reference: str) -> str | None:
     """A relative reference as an address; nothing where none can be built."""
     base = _base.get()
+    reference = with_forgotten_scheme(reference.strip())
     if base is None or http_url(base) is None:  # an address that WHATWG cannot read is no base
         return _with_scheme(reference)
     return join(reference, base)

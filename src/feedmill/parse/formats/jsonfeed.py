@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.urls import resolve
+from feedmill.canonicalise.urls import resolve, with_forgotten_scheme
 from feedmill.config import ParseLimits
 from feedmill.model.fetch import RawDocument
 from feedmill.model.parsed import (
@@ -225,7 +225,7 @@ class _Reader:
     def link(self, value: object) -> str | None:
         """An address resolved against the document's."""
         text = _string(value)
-        return resolve(text, self.url) if text else None
+        return resolve(with_forgotten_scheme(text), self.url) if text else None
 
 
 def _string(value: object) -> str | None:

@@ -44,14 +44,14 @@ def read_html(element: etree._Element, scope: ElementScope) -> Text | None:
     if value is None:
         return None
     scope = scope.enter(element)
-    return Text(value=value, kind="html", base=scope.base, lang=scope.lang)
+    return Text(value=value, kind="html", base=scope.text_base, lang=scope.lang)
 
 
 def read_body(element: etree._Element, scope: ElementScope) -> Content | None:
     """The content of an element as HTML."""
     value = markup_of(element)
     scope = scope.enter(element)
-    return None if value is None else Content(value=value, base=scope.base, lang=scope.lang)
+    return None if value is None else Content(value=value, base=scope.text_base, lang=scope.lang)
 
 
 def _is_in_atom(element: etree._Element) -> bool:
@@ -136,7 +136,7 @@ def _xhtml_body(draft: Draft, element: etree._Element, scope: ElementScope) -> N
     if value:
         scope = scope.enter(element)
         content = Content(
-            value=value, type="application/xhtml+xml", base=scope.base, lang=scope.lang
+            value=value, type="application/xhtml+xml", base=scope.text_base, lang=scope.lang
         )
         draft.add("contents", content, scope)
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from lxml import etree
 
-from feedmill.canonicalise.urls import http_url, resolve
+from feedmill.canonicalise.urls import http_url, resolve, with_forgotten_scheme
 from feedmill.config import ParseLimits
 from feedmill.model.parsed import Category, RepairCode, Text
 
@@ -22,7 +22,6 @@ _SELF_CLOSED: Final = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
     r"([A-Za-z][\w-]*+)[^<>]*+(?<=/)>"
 )
-_HOST: Final = re.compile(r"www\.[\w-]+(?:\.[\w-]+)+(?:[:/?#]|$)", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"\s*[+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40})(?:[eE][+-]?\d{1,4})?\s*", re.ASCII
 )
@@ -37,7 +36,7 @@ _ISO_DURATION: Final = re.compile(
 class ElementScope:
     """What an element inherits from those around it, and the limits of the document."""
 
-    __slots__ = ("base", "inherits", "lang", "limits", "notes")
+    __slots__ = ("base", "inherits", "lang", "limits", "notes", "page")
 
     def __init__(
         self,
@@ -47,8 +46,10 @@ class ElementScope:
         inherits: bool,
         limits: ParseLimits,
         notes: set[RepairCode],
+        page: str | None = None,
     ) -> None:
         self.base = base
+        self.page = page
         self.lang = lang
         self.inherits = inherits
         self.limits = limits
@@ -67,16 +68,22 @@ class ElementScope:
             inherits=True,
             limits=self.limits,
             notes=self.notes,
+            page=self.page if base is None else None,
         )
+
+    @property
+    def text_base(self) -> str | None:
+        """What addresses in the HTML of RSS are relative to: the channel's page, where no
+        xml:base is set. The document is often served by another host, and RSS names no base.
+        """
+        return self.page or self.base
 
     def link(self, reference: str | None) -> str | None:
         """An address resolved against the base; None when there is nothing in it."""
         reference = reference.strip() if reference else ""
         if "&" in reference:
             reference = unescape_address(reference)
-        if reference[:4].lower() == "www." and _HOST.match(reference):
-            reference = f"//{reference}"  # a forgotten scheme: no path begins like that
-        return resolve(reference, self.base) if reference else None
+        return resolve(with_forgotten_scheme(reference), self.base) if reference else None
 
 
 class Draft(dict[str, Any]):

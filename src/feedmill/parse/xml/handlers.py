@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from lxml import etree
 
+from feedmill.canonicalise.urls import http_url
 from feedmill.model.parsed import (
     Content,
     FeedFormat,
@@ -142,6 +143,7 @@ def read_feed(
 ) -> tuple[dict[str, Any], ElementScope]:
     """The feed's own fields, and the scope in which its entries stand."""
     draft = Draft()
+    base = scope.base
     for container in containers:
         scope = scope.enter(container)
         left = _MAX_CHILDREN
@@ -169,6 +171,8 @@ def read_feed(
     if scope.lang is not None and "language" not in fields:
         fields["language"] = scope.lang
     fields["base"] = scope.base
+    if containers and name_of(containers[0]) not in _ATOM_ROOTS and scope.base == base:
+        scope.page = http_url(fields.get("link") or "")
     return fields, scope
 
 
@@ -241,4 +245,5 @@ def _is_address(text: str) -> bool:
 
 _RSS_PARTS: Final = frozenset({"rss:channel", "rss:item", "rss:items", "rss:image"})
 _ENTRY_NAMES: Final = frozenset({"rss:item", "atom:entry", "rss:entry", "atom:item"})
+_ATOM_ROOTS: Final = frozenset({"atom:feed", "rss:feed"})
 _CONTAINERS: Final = _ENTRY_NAMES | {"rss:channel"}

@@ -112,6 +112,7 @@ def test_only_the_allow_list_is_left(written: str, clean: str) -> None:
         pytest.param("pic.png", BASE, "https://example.com/blog/pic.png", id="beside the base"),
         pytest.param("//cdn.example/x", BASE, "https://cdn.example/x", id="another host"),
         pytest.param("//cdn.example/x", None, "https://cdn.example/x", id="a host needs no base"),
+        pytest.param("www.e.com/x", BASE, "https://www.e.com/x", id="no scheme"),
         pytest.param("http://e.com/x", None, "http://e.com/x", id="absolute already"),
         pytest.param("pic.png", None, None, id="without a base it names nothing"),
         pytest.param("pic.png", "mailto:a@b.c", None, id="a base that is no place"),

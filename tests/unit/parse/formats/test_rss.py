@@ -456,3 +456,41 @@ def test_an_address_that_begins_with_www_lacks_its_scheme(written: str, link: st
     entry = item(f"<link>{written}</link>")
 
     assert entry.link == link
+
+
+@pytest.mark.parametrize(
+    ("head", "item_base", "base"),
+    [
+        pytest.param("<link>https://blog.example/</link>", "", "https://blog.example/", id="page"),
+        pytest.param("<link>/blog/</link>", "", "https://example.com/blog/", id="relative"),
+        pytest.param("<link>urn:x</link>", "", URL, id="no page"),
+        pytest.param("", "", URL, id="no link"),
+        pytest.param(
+            "<link>https://blog.example/</link>",
+            ' xml:base="/b/"',
+            "https://example.com/b/",
+            id="xml",
+        ),
+    ],
+)
+def test_html_in_rss_is_relative_to_the_page_of_its_channel(
+    head: str, item_base: str, base: str
+) -> None:
+    html = "&lt;img src='a.png'>"
+    feed = channel(
+        f"{head}<item{item_base}><description>{html}</description><body>{html}</body></item>"
+    )
+
+    entry = feed.entries[0]
+    assert entry.summary is not None
+    assert (entry.summary.base, entry.contents[0].base) == (base, base)
+
+
+def test_a_base_of_the_document_beats_the_page_of_its_channel() -> None:
+    feed = read(
+        '<rss xml:base="https://b.example/"><channel><link>https://blog.example/</link>'
+        "<item><description>x</description></item></channel></rss>"
+    )
+
+    assert feed.entries[0].summary is not None
+    assert feed.entries[0].summary.base == "https://b.example/"
