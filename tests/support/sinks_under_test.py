@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
-from feedmill.adapters.sinks.ndjson import NdjsonSink, StdoutSink
+from feedmill.adapters.sinks import NdjsonSink, StdoutSink
 from feedmill.engine.ports.entries import Sink
 from feedmill.model.event import Event
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
-from feedmill.adapters.screeners import bundled_data, model_files
+from feedmill.adapters.screeners import model_files, without_model
 from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.llm import LlmScreener
 from feedmill.adapters.screeners.without_model import LexicalScreener
@@ -27,9 +27,9 @@ from feedmill.screen.topics import choose_topics, merge_topics, read_topics
 if TYPE_CHECKING:
     from feedmill.adapters.screeners.encoders import Encoder
 
-default_topics = bundled_data.default_topics
-background = bundled_data.bundled_background  # for topic sets without the bundled one
-evaluation_set = bundled_data.evaluation_set
+default_topics = without_model.default_topics
+background = without_model.bundled_background  # for topic sets without the bundled one
+evaluation_set = without_model.evaluation_set
 
 MODELS_FOLDER: Final = "models"
 SCREENING_CACHE_NAME: Final = "screening.db"
@@ -92,7 +92,7 @@ async def open_screeners(
         stack.push_async_callback(memory.close)
         screeners: list[Screener] = []
         if "lexical" in asked:
-            screeners.append(LexicalScreener(bundled_data.reference_texts()))
+            screeners.append(LexicalScreener(without_model.reference_texts()))
         if "embedding" in asked:
             try:
                 screeners.append(await _embedding(config, memory, stack))
@@ -150,7 +150,7 @@ async def _embedding(config: Config, memory: ScreeningCache, stack: AsyncExitSta
         raise MissingExtraError(extra, part) from problem
     encoder = await _encoder(config, stack)
     return EmbeddingScreener(
-        encoder, memory, bundled_data.reference_texts(), bundled_data.general_subjects()
+        encoder, memory, without_model.reference_texts(), without_model.general_subjects()
     )
 
 

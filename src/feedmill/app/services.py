@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 from msgspec.structs import replace
 
 from feedmill.adapters import files as private_files
+from feedmill.adapters import sinks
 from feedmill.adapters.blobs.disk.store import DiskBlobs
 from feedmill.adapters.blobs.media_files import DiskMedia
 from feedmill.adapters.bus.address import BusAddress, check_bus_files, parse_bus_address
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.sinks import ndjson
-from feedmill.adapters.sinks.raw_copies import RawCopySink
 from feedmill.adapters.store import log_position
 from feedmill.adapters.store import open as opening
 from feedmill.adapters.store.secret_keys import SecretKeys, use_keys_of_environment
@@ -203,8 +202,8 @@ async def check_secret_key(store: Store, keys: SecretKeys) -> None:
 async def _tell_if_rewound(store: Store, home: Path, now: datetime) -> None:
     """Compare the log with what this home folder has told before anything is written or read (D37)."""
     out = home / OUT_FOLDER
-    kind = "entries" if await asyncio.to_thread(ndjson.has_former_files, out) else "events"
-    files = ndjson.NdjsonSink(out, kind=kind)
+    kind = "entries" if await asyncio.to_thread(sinks.has_former_files, out) else "events"
+    files = sinks.NdjsonSink(out, kind=kind)
     for delivered in (opening.delivered_position(home), await files.newest()):
         if await tell_if_rewound(store, delivered, now):
             log.logger("log").warning(
@@ -300,16 +299,16 @@ def announce_settings(config: Config) -> None:
 async def file_sinks(services: Services) -> tuple[Sink, ...]:
     """The file sinks of 002 §9.3: events, whole entries, and raw documents when configured."""
     folder = Path(services.config.store.home) / OUT_FOLDER
-    if await asyncio.to_thread(ndjson.has_former_files, folder):
+    if await asyncio.to_thread(sinks.has_former_files, folder):
         # Entries begin where events stand, so that an update delivers nothing again. In this order, so that a crash
         # in between does the same once more.
-        reached = await services.store.cursor(ndjson.EVENT_FILES)
-        await services.store.set_cursor(ndjson.ENTRY_FILES, reached)
-        await asyncio.to_thread(ndjson.move_former_files, folder)
-    events = ndjson.NdjsonSink(folder, _line_of(services.config))
-    entries = ndjson.NdjsonSink(
+        reached = await services.store.cursor(sinks.EVENT_FILES)
+        await services.store.set_cursor(sinks.ENTRY_FILES, reached)
+        await asyncio.to_thread(sinks.move_former_files, folder)
+    events = sinks.NdjsonSink(folder, _line_of(services.config))
+    entries = sinks.NdjsonSink(
         folder,
-        name=ndjson.ENTRY_FILES,
+        name=sinks.ENTRY_FILES,
         kind="entries",
         load=partial(entry_lines, store=services.store),
         batch_events=ENTRIES_AT_ONCE,
@@ -324,12 +323,12 @@ async def file_sinks(services: Services) -> tuple[Sink, ...]:
         found = fetch and await load_document(fetch, services.store, services.blobs)
         return found.body if found else None
 
-    return (events, entries, RawCopySink(folder, read))
+    return (events, entries, sinks.RawCopySink(folder, read))
 
 
 def stdout_sink(config: Config | None = None) -> Sink:
     """The sink that writes events to standard output in the configured format."""
-    return ndjson.StdoutSink(line=_line_of(config or Config()))
+    return sinks.StdoutSink(line=_line_of(config or Config()))
 
 
 def make_bus(config: Config) -> Bus:

@@ -16,18 +16,19 @@ from datetime import timedelta
 from typing import Final, Protocol, TypeVar
 
 from feedmill.adapters.blobs.errors import blob_error, closed_error
-from feedmill.adapters.blobs.read import BodyReader, open_reader
+from feedmill.adapters.blobs.read import BodyReader, open_reader, verify_segments
 from feedmill.adapters.blobs.record import (
+    PACKED_SUFFIX,
     IntactRecord,
     Item,
     ReadAt,
+    SegmentSource,
+    SegmentStorage,
     iterate_records,
     payload_of,
     ref_of,
 )
 from feedmill.adapters.blobs.repack import Bodies, reencode, sweep
-from feedmill.adapters.blobs.segment_source import PACKED_SUFFIX, SegmentSource, SegmentStorage
-from feedmill.adapters.blobs.verify import verify_segments
 from feedmill.engine.ports.io import Clock
 from feedmill.errors import BlobError, UsageError
 from feedmill.model.feed import BlobRef

@@ -19,16 +19,28 @@ A body that is kept already gets a record with coding 3. The prefix is the note 
 Numbers are little-endian. Both checksums start from the CRC-32 of the segment's name, which
 is unknown outside: a body that imitates a record inside itself is never mistaken for one, and a
 file under a wrong name is noticed.
-"""
 
+Bodies are compressed with zstd, with the feed's previous body as the dictionary. Level 3 matters: level 1 misses most of what two versions of a feed share (8 : 1 against 25 : 1).
+
+Segments lie in a `SegmentStorage`: a folder or a bucket. Everything that is done with sealed segments (reading, re-encoding, sweeping, verifying) is written
+once, against this. All of it blocks; a storage is used on threads of its own.
+"""
+# Tested in tests/contracts/blobs/
+
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, Literal, NamedTuple
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Final, Literal, NamedTuple, Protocol
 from zlib import crc32
 
-from feedmill.adapters.blobs.errors import too_new_error
+import zstandard
+
+from feedmill.adapters.blobs.errors import not_a_segment_error, too_new_error
 from feedmill.model.base import Value
 from feedmill.model.feed import BlobRef
+from feedmill.model.running.worker import Segment
 
 BodyCoding = Literal["raw", "zstd", "zstd-prefix"]
 RecordCoding = Literal["raw", "zstd", "zstd-prefix", "note"]
@@ -43,6 +55,16 @@ HEADER_BYTES: Final = _HEAD.size + _CRC.size
 _CODINGS: Final[tuple[RecordCoding, ...]] = ("raw", "zstd", "zstd-prefix", "note")
 _NO_PREFIX: Final = bytes(32)
 _WINDOW_BYTES: Final = 1 << 20
+
+_LEVEL: Final = 3
+_NARROW_BITS: Final = 18
+_TABLE_BITS: Final = 22  # 4 M slots, 16 MB each while one body is written
+
+Write = Callable[[bytes], None]
+
+SEALED_SUFFIX: Final = ".seg"
+PACKED_SUFFIX: Final = "-packed"  # the end of a name: what was re-encoded
+_NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")
 
 
 class Header(Value):
@@ -248,3 +270,120 @@ def _next_record(read_at: ReadAt, offset: int, size: int, segment: str) -> int:
             at = window.find(MAGIC, at + 1)
         offset += _WINDOW_BYTES
     return size
+
+
+def compress(body: bytes, prefix: bytes | None) -> tuple[BodyCoding, bytes]:
+    """The smallest form and its name; what does not shrink stays as it is."""
+    if prefix:
+        small = zstandard.ZstdCompressor(
+            compression_params=_parameters(len(body), len(prefix)), dict_data=_dictionary(prefix)
+        ).compress(body)
+    else:
+        small = zstandard.ZstdCompressor(level=_LEVEL).compress(body)
+    if len(small) >= len(body):
+        return "raw", body
+    return ("zstd-prefix" if prefix else "zstd"), small
+
+
+def decompress(payload: bytes, header: Header, prefix: bytes | None) -> bytes | None:
+    """The note and the body again; None when the payload does not decode to the length that was promised."""
+    if header.coding == "raw":
+        return payload
+    try:
+        if zstandard.frame_content_size(payload) != header.note_length + header.raw_length:
+            return None
+        dictionary = _dictionary(prefix) if header.coding == "zstd-prefix" and prefix else None
+        return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(payload)
+    except zstandard.ZstdError:
+        return None
+
+
+def _parameters(body: int, prefix: int) -> zstandard.ZstdCompressionParameters:
+    """Level 3, with tables that see the whole prefix of a large body.
+
+    The level's own tables hold 128 K positions: enough up to a quarter of a megabyte, while of a
+    2 MB prefix nearly all is forgotten before it is used (4.9 : 1 against 1,160 : 1).
+    """
+    bits = (body + prefix).bit_length()
+    if bits <= _NARROW_BITS:
+        return zstandard.ZstdCompressionParameters.from_level(
+            _LEVEL, source_size=body, dict_size=prefix
+        )
+    tables = min(bits, _TABLE_BITS)
+    return zstandard.ZstdCompressionParameters.from_level(
+        _LEVEL,
+        source_size=body,
+        dict_size=prefix,
+        window_log=min(bits, 27),
+        hash_log=tables,
+        chain_log=tables,
+    )
+
+
+def _dictionary(prefix: bytes) -> zstandard.ZstdCompressionDict:
+    return zstandard.ZstdCompressionDict(prefix, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+
+
+class SegmentSource(Protocol):
+    """Whatever gives the bytes of segments."""
+
+    def reading(self, name: str) -> AbstractContextManager[ReadAt]:
+        """Bytes by range; BlobMoved, at the latest with the first of them, when it is gone."""
+
+
+class SegmentStorage(SegmentSource, Protocol):
+    """Where the segments of one raw store lie."""
+
+    def size(self, name: str) -> int:
+        """Of a segment, in bytes; BlobMoved when it is gone."""
+
+    def writing(self, name: str) -> AbstractContextManager[Write]:
+        """A new segment, there and sealed at the end; nothing of it when that went wrong."""
+
+    def adopt(self, name: str, data: bytes) -> None:
+        """Keep a whole sealed segment of another storage under its name; one that is there is fine."""
+
+    def segments(self) -> list[Segment]:
+        """All segments, oldest first."""
+
+    def unknown_files(self) -> list[str]:
+        """Names of things that feedmill did not put there."""
+
+    def is_sealed(self, name: str) -> bool:
+        """True for a complete segment; BlobMoved when it is gone."""
+
+    def marked_at(self, name: str) -> datetime | None:
+        """Since when nothing points into the segment, if it was noted."""
+
+    def mark_for_deletion(self, name: str, now: datetime) -> None:
+        """Note that nothing points into the segment."""
+
+    def unmark(self, name: str) -> None:
+        """Something points into the segment after all."""
+
+    def remove(self, name: str) -> None:
+        """Delete a sealed segment; one that is gone already is fine."""
+
+    def owner(self) -> str | None:
+        """The store that indexes these segments; None when it was never written."""
+
+    def set_owner(self, store_id: str, *, instead_of: str | None) -> str:
+        """Write the owner, unless it is not `instead_of`; the one that is there afterwards."""
+
+
+def decode_owner(data: bytes) -> str | None:
+    """The id in the file of the owner; None when it is empty. Damaged octets make it that of another store."""
+    text = data.decode("ascii", "replace").strip()
+    return "".join(one if one.isprintable() else "\ufffd" for one in text) or None
+
+
+def is_segment_name(name: str) -> bool:
+    """True for what can be the name of a segment; it never leads anywhere else."""
+    return _NAME.fullmatch(name) is not None
+
+
+def check_segment_name(name: str) -> str:
+    """The name, when it is one."""
+    if not is_segment_name(name):
+        raise not_a_segment_error(name)
+    return name

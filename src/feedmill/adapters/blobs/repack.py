@@ -18,14 +18,17 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
-from feedmill.adapters.blobs.compression import compress
 from feedmill.adapters.blobs.read import MAX_CHAIN, BodyReader, open_reader
-from feedmill.adapters.blobs.record import HEADER_BYTES, IntactRecord, iterate_records, write_header
-from feedmill.adapters.blobs.segment_source import (
+from feedmill.adapters.blobs.record import (
+    HEADER_BYTES,
     PACKED_SUFFIX,
+    IntactRecord,
     SegmentSource,
     SegmentStorage,
     Write,
+    compress,
+    iterate_records,
+    write_header,
 )
 from feedmill.errors import BlobError, BlobMoved
 from feedmill.model.feed import BlobRef

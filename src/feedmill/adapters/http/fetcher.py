@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from feedmill.adapters.http.connection import Connections
-from feedmill.adapters.http.curl_handle import CurlRequest
-from feedmill.adapters.http.happy_eyeballs import (
+from feedmill.adapters.http.connection import (
     UNREACHED,
+    Connections,
     MaySend,
     alternate_families,
     send_to_first,
 )
+from feedmill.adapters.http.curl_handle import CurlRequest
 from feedmill.adapters.http.resolver import AddressCheck, AsyncResolver, Resolver, SystemResolver
 from feedmill.adapters.http.response_buffer import REDIRECTS, BufferedResponse
 from feedmill.config import FetchConfig

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
-from feedmill.adapters.screeners import bundled_data
+from feedmill.adapters.screeners import without_model
 from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.embedding import EmbeddingScreener
 from feedmill.adapters.screeners.encoders import Matrix, OnnxEncoder
@@ -170,7 +170,7 @@ def test_vectors_are_remembered_so_that_a_second_run_encodes_nothing(
     async def run() -> tuple[float, ...]:
         memory = ScreeningCache(tmp_path / "screening.db")
         encoder = Counting("use-m", model_path(models), frozenset(), 2)
-        screener = EmbeddingScreener(encoder, memory, bundled_data.reference_texts(), ())
+        screener = EmbeddingScreener(encoder, memory, without_model.reference_texts(), ())
         scores = await screener.score([ScreenText(ref=1, title="绿电交易")], topics)
         assert await screener.score([], topics) == ()
         await screener.close()
@@ -248,7 +248,7 @@ def test_an_encoder_is_given_by_path_and_hash(tmp_path: Path, models: Path) -> N
 
 async def other_fields(opened: OpenScreeners, config: Config, name: str) -> Evaluation:
     topics = read_topics((FIELDS / f"{name}.toml").read_text())
-    topics = with_digest(replace(topics, background=bundled_data.bundled_background()))
+    topics = with_digest(replace(topics, background=without_model.bundled_background()))
     gold = read_gold((FIELDS / f"{name}.jsonl").read_text(), topics)
     return await evaluate(gold, topics, opened.screeners, config.screen)
 
@@ -327,7 +327,7 @@ def test_examples_and_counter_examples_do_not_make_a_thin_topic_worse(
                 )
                 for topic in topics.topics
             )
-            background = bundled_data.bundled_background()
+            background = without_model.bundled_background()
             trial = with_digest(replace(topics, topics=richer, background=background))
             rest = [one for one in gold if one.id not in used]
             found = await evaluate(rest, trial, opened.screeners, config.screen)

@@ -17,11 +17,11 @@ from tests.support.waiting import hang_guard
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
-from feedmill.adapters.screeners.bundled_data import reference_texts
 from feedmill.adapters.screeners.cache import ScreeningCache
 from feedmill.adapters.screeners.embedding import EmbeddingScreener
 from feedmill.adapters.screeners.encoders import EndpointEncoder, OnnxEncoder
 from feedmill.adapters.screeners.model_files import USE_M, encoder_file, model_path
+from feedmill.adapters.screeners.without_model import reference_texts
 from feedmill.app.screeners import open_screeners
 from feedmill.config import Config, FetchConfig, ScreenConfig, StoreConfig
 from feedmill.errors import ConfigError, ScreenerError

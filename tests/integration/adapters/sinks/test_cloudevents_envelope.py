@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.sinks_under_test import Files, events
 
-from feedmill.adapters.sinks.ndjson import NdjsonSink, StdoutSink
+from feedmill.adapters.sinks import NdjsonSink, StdoutSink
 from feedmill.app.services import stdout_sink
 from feedmill.config import Config, StoreConfig
 from feedmill.publish.ndjson import cloudevent_line, position_of_line

@@ -12,7 +12,7 @@ from tests.support.sinks_under_test import NOON, event, events
 from tests.support.webhook_harness import happen
 
 from feedmill.adapters.settings import load_config
-from feedmill.adapters.sinks.ndjson import (
+from feedmill.adapters.sinks import (
     ENTRY_FILES,
     EVENT_FILES,
     NdjsonSink,

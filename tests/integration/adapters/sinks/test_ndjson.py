@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.sinks_under_test import Files, event, events
 
-from feedmill.adapters.sinks.ndjson import StdoutSink
-from feedmill.adapters.sinks.raw_copies import RawCopySink
+from feedmill.adapters.sinks import RawCopySink, StdoutSink
 from feedmill.errors import SinkError
 from feedmill.publish.ndjson import event_line, position_of_line
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.adapters.sinks.ndjson import NdjsonSink
+from feedmill.adapters.sinks import NdjsonSink
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
 

@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.engine_harness import Play, Stage
 from tests.support.feed_documents import item, numbered, paper, rss, said
 
-from feedmill.adapters.sinks.ndjson import NdjsonSink
+from feedmill.adapters.sinks import NdjsonSink
 from feedmill.engine.deliver.to_sinks import deliver_pending
 from feedmill.engine.documents.raw_documents import load_body
 from feedmill.engine.maintain.retention import purge

@@ -1,4 +1,4 @@
-"""Segments as objects in a bucket, read by range.
+"""Segments as objects in a bucket, read by range; errors of an object store with a stable reason and advice.
 
     segments/<yyyy>/<mm>/<dd>/<name>.seg   sealed, created once, never overwritten
     condemned/<name>/<instant>             since then nothing points into that segment
@@ -6,6 +6,9 @@
 
 The day is the one in the name itself, which is a UUID of version 7: a name alone leads to its
 object. The instant stands in a key, not in an object, so that one listing tells everything.
+
+The client's own words about an error are never passed on: they hold whole requests, and with some providers a
+signature is part of the address. A status and the provider's code are all that is quoted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,22 +19,27 @@ from typing import TYPE_CHECKING, Final, Literal
 import obstore
 from obstore.exceptions import AlreadyExistsError
 
-from feedmill.adapters.blobs import segment_source
-from feedmill.adapters.blobs.bucket.errors import (
-    OBJECT_STORE_ERRORS,
-    is_missing,
-    is_past_the_end,
-    name_taken_error,
-    object_errors,
-)
 from feedmill.adapters.blobs.errors import moved_error
-from feedmill.adapters.blobs.record import ReadAt
+from feedmill.adapters.blobs.record import (
+    PACKED_SUFFIX,
+    SEALED_SUFFIX,
+    ReadAt,
+    Write,
+    check_segment_name,
+    decode_owner,
+    is_segment_name,
+)
 from feedmill.adapters.failpoints import reach
 from feedmill.errors import BlobMoved
 from feedmill.model.running.worker import Segment, created_at
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
+import re
+
+from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+from feedmill.errors import BlobError
 
 SEGMENTS_PREFIX: Final = "segments"
 MARKS_PREFIX: Final = "condemned"
@@ -40,6 +48,16 @@ OWNER_KEY: Final = "store-id"
 MEDIA_PREFIX: Final = "media"  # files of entries: media.py
 BEHIND_BYTES: Final = 1024 * 1024
 AHEAD_BYTES: Final = 4 * 1024 * 1024
+
+# What a call may raise: a missing object is the built-in error.
+OBJECT_STORE_ERRORS: Final = (BaseError, FileNotFoundError)
+
+_STATUS: Final = re.compile(r"status code: (\d{3})")
+_CODE: Final = re.compile(r"<Code>(\w{1,60})</Code>")
+_NO_BUCKET: Final = frozenset({"NoSuchBucket", "ContainerNotFound", "InvalidBucketName"})
+_PAST_THE_END: Final = ("StartTooLarge", "Invalid range", "InvalidRange")
+_METADATA: Final = "169.254.169.254"  # asked for credentials when there are none at hand
+_CROWDED: Final = (408, 409, 425, 429)
 
 
 class Bucket:
@@ -71,7 +89,7 @@ class Bucket:
             raise name_taken_error(self.place)
 
     @contextmanager
-    def writing(self, name: str) -> Iterator[segment_source.Write]:
+    def writing(self, name: str) -> Iterator[Write]:
         """A new segment, gathered in memory and put at the end; nothing when nothing was written."""
         chunks: list[bytes] = []
         yield chunks.append
@@ -123,7 +141,7 @@ class Bucket:
 
     def mark_for_deletion(self, name: str, now: datetime) -> None:
         """Note that nothing points into the segment."""
-        key = f"{MARKS_PREFIX}/{segment_source.check_segment_name(name)}/{now.astimezone(UTC).strftime(_INSTANT)}"
+        key = f"{MARKS_PREFIX}/{check_segment_name(name)}/{now.astimezone(UTC).strftime(_INSTANT)}"
         self._put(key, b"")  # or another process marked it at the same moment
         self._seen.pop(name, None)
         if not self._is_there(name):  # dropped meanwhile by another process
@@ -141,7 +159,7 @@ class Bucket:
 
     def owner(self) -> str | None:
         """The store that indexes these segments; None when it was never written."""
-        return segment_source.decode_owner(self._whole(OWNER_KEY) or b"")
+        return decode_owner(self._whole(OWNER_KEY) or b"")
 
     def set_owner(self, store_id: str, *, instead_of: str | None) -> str:
         """Write the owner; the one that is there afterwards."""
@@ -194,7 +212,7 @@ class Bucket:
     def _marks(self, name: str) -> list[tuple[str, datetime]]:
         found = (
             (key, _mark_of(key))
-            for key, _ in self._list(f"{MARKS_PREFIX}/{segment_source.check_segment_name(name)}/")
+            for key, _ in self._list(f"{MARKS_PREFIX}/{check_segment_name(name)}/")
         )
         return [(key, mark[1]) for key, mark in found if mark is not None]
 
@@ -255,13 +273,13 @@ class RangeCache:
 
 def segment_key(name: str) -> str:
     """The key of a segment."""
-    return f"{SEGMENTS_PREFIX}/{_day_of(segment_source.check_segment_name(name))}/{name}{segment_source.SEALED_SUFFIX}"
+    return f"{SEGMENTS_PREFIX}/{_day_of(check_segment_name(name))}/{name}{SEALED_SUFFIX}"
 
 
 def segment_name_of(key: str) -> str | None:
     """The segment that lies under a key; None when it is no key of ours."""
-    name = key.rpartition("/")[2].removesuffix(segment_source.SEALED_SUFFIX)
-    return name if segment_source.is_segment_name(name) and key == segment_key(name) else None
+    name = key.rpartition("/")[2].removesuffix(SEALED_SUFFIX)
+    return name if is_segment_name(name) and key == segment_key(name) else None
 
 
 def _day_of(name: str) -> str:
@@ -271,9 +289,7 @@ def _day_of(name: str) -> str:
 
 def _mark_of(key: str) -> tuple[str, datetime] | None:
     match key.split("/"):
-        case [place, name, instant] if place == MARKS_PREFIX and segment_source.is_segment_name(
-            name
-        ):
+        case [place, name, instant] if place == MARKS_PREFIX and is_segment_name(name):
             try:
                 return name, datetime.strptime(instant, _INSTANT).replace(tzinfo=UTC)
             except ValueError:
@@ -286,6 +302,71 @@ def _segment(name: str, size: int, condemned_at: datetime | None) -> Segment:
         name=name,
         size_bytes=size,
         sealed=True,
-        packed=name.endswith(segment_source.PACKED_SUFFIX),
+        packed=name.endswith(PACKED_SUFFIX),
         condemned_at=condemned_at,
     )
+
+
+def object_error(error: Exception, place: str) -> BlobError:
+    """The object store's error in our words; `place` is its address, which holds no secret."""
+    said = str(error)
+    status, code = _status(said), _code(said)
+    answer = " ".join(filter(None, (str(status or ""), code))) or "no answer"
+    if code in _NO_BUCKET or (isinstance(error, FileNotFoundError) and code != "NoSuchKey"):
+        advice = "the bucket is not there; create it, or correct [blobs] url"
+        return BlobError("cannot-open", f"{place}: {advice} ({answer})")
+    if _is_denied(error, status) or _METADATA in said:
+        advice = (
+            "the object store does not accept the credentials; check the key, its secret and what "
+            "they may do (read, write, list and delete), in the variables of the provider such as "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        )
+        return BlobError("denied", f"{place}: {advice} ({answer})")
+    if status is not None and 300 <= status < 500 and status not in _CROWDED:
+        advice = "the object store refuses the request; check [blobs] url, the region and endpoint"
+        return BlobError("refused", f"{place}: {advice} ({answer})")
+    advice = "the object store does not answer; feedmill goes on by itself when it does"
+    return BlobError("unreachable", f"{place}: {advice} ({answer})")
+
+
+@contextmanager
+def object_errors(place: str, *, missing: Exception | None = None) -> Iterator[None]:
+    """Errors of the object store become ours; `missing` is what is raised for an object that is not there."""
+    try:
+        yield
+    except OBJECT_STORE_ERRORS as error:
+        if missing is not None and is_missing(error):
+            raise missing from error
+        raise object_error(error, place) from error
+
+
+def name_taken_error(place: str) -> BlobError:
+    """Something else lies under the name of a segment; nothing is ever overwritten."""
+    return BlobError(
+        "taken", f"{place}: something else has the name of a segment; nothing was kept"
+    )
+
+
+def is_missing(error: Exception) -> bool:
+    """True when the object is not there, and the bucket is, as far as it was said."""
+    return isinstance(error, FileNotFoundError) and _code(str(error)) not in _NO_BUCKET
+
+
+def is_past_the_end(error: Exception) -> bool:
+    """True when a range begins behind the last byte."""
+    said = str(error)
+    return _status(said) == 416 or any(mark in said for mark in _PAST_THE_END)
+
+
+def _is_denied(error: Exception, status: int | None) -> bool:
+    return isinstance(error, PermissionDeniedError | UnauthenticatedError) or status in (401, 403)
+
+
+def _status(said: str) -> int | None:
+    found = _STATUS.search(said)
+    return int(found[1]) if found else None
+
+
+def _code(said: str) -> str | None:
+    found = _CODE.search(said)
+    return found[1] if found else None

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import obstore
 
-from feedmill.adapters.blobs.bucket.bucket import MEDIA_PREFIX
-from feedmill.adapters.blobs.bucket.errors import object_errors
+from feedmill.adapters.blobs.bucket.bucket import MEDIA_PREFIX, object_errors
 from feedmill.adapters.blobs.media_files import DiskMedia, gone_error
 from feedmill.adapters.failpoints import reach
 from feedmill.engine.ports.media import PartialFile

@@ -20,9 +20,16 @@ from stat import S_ISREG
 from typing import Final
 
 from feedmill.adapters import files as durable_files
-from feedmill.adapters.blobs import segment_source
 from feedmill.adapters.blobs.errors import blob_error, moved_error
-from feedmill.adapters.blobs.record import ReadAt
+from feedmill.adapters.blobs.record import (
+    PACKED_SUFFIX,
+    SEALED_SUFFIX,
+    ReadAt,
+    Write,
+    check_segment_name,
+    decode_owner,
+    is_segment_name,
+)
 from feedmill.adapters.failpoints import reach
 from feedmill.adapters.files import PRIVATE_FILE, make_folder, sync_folder
 from feedmill.model.running.worker import Segment
@@ -63,7 +70,7 @@ class SegmentFolder:
         """Make a complete segment immutable; closing the descriptor gives up the lock."""
         durable_files.sync_data(file)
         reach("segment-seal")
-        self._file(name, OPEN_SUFFIX).rename(self._file(name, segment_source.SEALED_SUFFIX))
+        self._file(name, OPEN_SUFFIX).rename(self._file(name, SEALED_SUFFIX))
         reach("segment-sealed")
         sync_folder(self.path)
 
@@ -72,7 +79,7 @@ class SegmentFolder:
         self._file(name, OPEN_SUFFIX).unlink(missing_ok=True)
 
     @contextmanager
-    def writing(self, name: str) -> Iterator[segment_source.Write]:
+    def writing(self, name: str) -> Iterator[Write]:
         """A new segment: sealed at the end; removed when nothing was written, or when it failed."""
         end = 0
 
@@ -100,7 +107,7 @@ class SegmentFolder:
 
     def adopt(self, name: str, data: bytes) -> None:
         """Keep a whole sealed segment from elsewhere; it has its name only when it is durable."""
-        if self._file(name, segment_source.SEALED_SUFFIX).exists():
+        if self._file(name, SEALED_SUFFIX).exists():
             return
         part = self._file(name, PART_SUFFIX)
         file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
@@ -110,7 +117,7 @@ class SegmentFolder:
             durable_files.sync_data(file)
         finally:
             os.close(file)
-        part.rename(self._file(name, segment_source.SEALED_SUFFIX))
+        part.rename(self._file(name, SEALED_SUFFIX))
         sync_folder(self.path)
 
     def size(self, name: str) -> int:
@@ -156,7 +163,7 @@ class SegmentFolder:
         found = (
             self._segment(path)
             for path in self._files()
-            if path.suffix in (OPEN_SUFFIX, segment_source.SEALED_SUFFIX)
+            if path.suffix in (OPEN_SUFFIX, SEALED_SUFFIX)
         )
         return sorted((one for one in found if one is not None), key=lambda one: one.name)
 
@@ -166,7 +173,7 @@ class SegmentFolder:
 
     def is_sealed(self, name: str) -> bool:
         """True for a complete segment; BlobMoved when it is gone."""
-        if self._file(name, segment_source.SEALED_SUFFIX).exists():
+        if self._file(name, SEALED_SUFFIX).exists():
             return True
         if self._file(name, OPEN_SUFFIX).exists():
             return False
@@ -182,9 +189,7 @@ class SegmentFolder:
     def mark_for_deletion(self, name: str, now: datetime) -> None:
         """Note that nothing points into the segment."""
         self._file(name, MARKED_SUFFIX).write_text(now.isoformat(), "ascii")
-        if not self._file(
-            name, segment_source.SEALED_SUFFIX
-        ).exists():  # dropped meanwhile by another process
+        if not self._file(name, SEALED_SUFFIX).exists():  # dropped meanwhile by another process
             self.unmark(name)
 
     def unmark(self, name: str) -> None:
@@ -193,14 +198,14 @@ class SegmentFolder:
 
     def remove(self, name: str) -> None:
         """Delete a sealed segment; one that is gone already is fine."""
-        self._file(name, segment_source.SEALED_SUFFIX).unlink(missing_ok=True)
+        self._file(name, SEALED_SUFFIX).unlink(missing_ok=True)
         self._file(name, MARKED_SUFFIX).unlink(missing_ok=True)
         sync_folder(self.path)
 
     def owner(self) -> str | None:
         """The store that indexes these segments; None when it was never written."""
         try:
-            return segment_source.decode_owner((self.path / OWNER_NAME).read_bytes())
+            return decode_owner((self.path / OWNER_NAME).read_bytes())
         except FileNotFoundError:
             return None
 
@@ -222,9 +227,9 @@ class SegmentFolder:
 
     def _open(self, name: str) -> int:
         for suffix in (
-            segment_source.SEALED_SUFFIX,
+            SEALED_SUFFIX,
             OPEN_SUFFIX,
-            segment_source.SEALED_SUFFIX,
+            SEALED_SUFFIX,
         ):  # it may be sealed between the first two looks
             try:
                 return os.open(self._file(name, suffix), os.O_RDONLY | os.O_CLOEXEC)
@@ -235,7 +240,7 @@ class SegmentFolder:
         raise moved_error(name)
 
     def _file(self, name: str, suffix: str) -> Path:
-        return self.path / f"{segment_source.check_segment_name(name)}{suffix}"
+        return self.path / f"{check_segment_name(name)}{suffix}"
 
     def _files(self) -> list[Path]:
         try:
@@ -248,10 +253,10 @@ class SegmentFolder:
             return True
         known = path.suffix in (
             OPEN_SUFFIX,
-            segment_source.SEALED_SUFFIX,
+            SEALED_SUFFIX,
             MARKED_SUFFIX,
             PART_SUFFIX,
-        ) and segment_source.is_segment_name(path.stem)
+        ) and is_segment_name(path.stem)
         return known and path.is_file()
 
     def _segment(self, path: Path) -> Segment | None:
@@ -264,8 +269,8 @@ class SegmentFolder:
         return Segment(
             name=path.stem,
             size_bytes=status.st_size,
-            sealed=path.suffix == segment_source.SEALED_SUFFIX,
-            packed=path.stem.endswith(segment_source.PACKED_SUFFIX),
+            sealed=path.suffix == SEALED_SUFFIX,
+            packed=path.stem.endswith(PACKED_SUFFIX),
             condemned_at=self.marked_at(path.stem),
         )
 

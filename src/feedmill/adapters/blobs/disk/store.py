@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from feedmill.adapters.blobs.base import BaseBlobs
-from feedmill.adapters.blobs.disk.appender import Appender
 from feedmill.adapters.blobs.disk.folder import SegmentFolder
-from feedmill.adapters.blobs.disk.writer_thread import WriterThread
+from feedmill.adapters.blobs.disk.writer_thread import Appender, WriterThread
 from feedmill.adapters.blobs.errors import blob_error
 from feedmill.adapters.blobs.record import IntactRecord, iterate_records
 from feedmill.config import StoreConfig

@@ -29,8 +29,8 @@ from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer
 from feedmill.adapters import files as durable_files
 from feedmill.adapters.blobs.disk.folder import SegmentFolder
 from feedmill.adapters.blobs.disk.store import DiskBlobs
+from feedmill.adapters.blobs.read import _records
 from feedmill.adapters.blobs.record import write_header
-from feedmill.adapters.blobs.verify import _records
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import StoreConfig
 from feedmill.errors import BlobError

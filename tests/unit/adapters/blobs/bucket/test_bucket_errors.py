@@ -8,7 +8,7 @@ from obstore.exceptions import (
     UnauthenticatedError,
 )
 
-from feedmill.adapters.blobs.bucket.errors import is_missing, is_past_the_end, object_error
+from feedmill.adapters.blobs.bucket.bucket import is_missing, is_past_the_end, object_error
 
 
 def said(status: int, code: str = "") -> str:

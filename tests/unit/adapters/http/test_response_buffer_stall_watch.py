@@ -7,8 +7,7 @@ import pycurl
 import pytest
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.http.response_buffer import ResponseBuffer
-from feedmill.adapters.http.stall_watch import StallWatch
+from feedmill.adapters.http.response_buffer import ResponseBuffer, StallWatch
 from feedmill.model.fetch import FetchLimits
 
 LIMITS = FetchLimits(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_until
 
-from feedmill.adapters.blobs.bucket.upload_batches import UploadBatches
+from feedmill.adapters.blobs.bucket.store import UploadBatches
 from feedmill.adapters.blobs.record import Item
 from feedmill.adapters.clock import SystemClock
 from feedmill.errors import BlobError
@@ -193,7 +193,7 @@ def test_a_store_that_hangs_is_not_waited_for_for_ever() -> None:
 
 
 def test_only_the_latest_bodies_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("feedmill.adapters.blobs.bucket.upload_batches._REMEMBERED", 3)
+    monkeypatch.setattr("feedmill.adapters.blobs.bucket.store._REMEMBERED", 3)
 
     async def story() -> None:
         shelf = Shelf()

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from feedmill.adapters.http.happy_eyeballs import MaySend, alternate_families, send_to_first
+from feedmill.adapters.http.connection import MaySend, alternate_families, send_to_first
 from feedmill.adapters.http.response_buffer import BufferedResponse
 from feedmill.model.fetch import FailureReason
 

@@ -11,7 +11,7 @@ import pytest
 import uvloop
 from tests.support.waiting import HANG_GUARD_SEC
 
-from feedmill.adapters.http.socket_watch import Act, LoopSockets, WatchedSockets, watched_sockets
+from feedmill.adapters.http.curl_loop import Act, LoopSockets, WatchedSockets, watched_sockets
 
 Make = Callable[[asyncio.AbstractEventLoop, Act], WatchedSockets]
 

@@ -5,8 +5,7 @@ from hashlib import shake_256
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.adapters.blobs.compression import compress, decompress
-from feedmill.adapters.blobs.record import BodyCoding, Header
+from feedmill.adapters.blobs.record import BodyCoding, Header, compress, decompress
 
 
 def header(coding: BodyCoding, raw_length: int) -> Header:

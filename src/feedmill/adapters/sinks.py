@@ -1,4 +1,4 @@
-"""NDJSON file sinks (002 §9.3): one file per day, each event or entry on exactly one line.
+"""File sinks (002 §9.3): NDJSON, one file per day, each event or entry on exactly one line; and raw documents.
 
 `events/` holds the log, `entries/` whole entries, one line for each time that one came in or changed (D33).
 
@@ -6,7 +6,11 @@ The log delivers at least once. A tap that finds its files otherwise than it lef
 just opened, a write failed, another process wrote) looks at their last lines, cuts one that was
 left half written, and skips what they have, by its id; so the files have each event once, also
 when the log went back and its numbers are lower than those in the files.
+
+Beside the NDJSON files each raw document may stand once, as a file of its own: for batch consumers that want the bytes as files: out/raw/2025-10-14/<fetch_id>.blob.
+Off by default: the raw store holds the same bytes in a fifth of the space and less.
 """
+# Tested in tests/integration/adapters/sinks/
 
 import asyncio
 import errno
@@ -51,6 +55,9 @@ ENTRY_FILES: Final = "ndjson-entries"
 FormatLine = Callable[[Event], bytes]
 # The line of each event that has one, by event id; entries are read when their lines are made.
 LoadLines = Callable[[Sequence[Event]], Awaitable[Mapping[str, bytes]]]
+
+
+ReadRaw = Callable[[str], Awaitable[bytes | None]]
 
 
 class NdjsonSink:
@@ -276,3 +283,48 @@ def _last_line(path: Path, *, cut: bool = False) -> tuple[int, str]:
             file.truncate(size - len(tail) + len(whole))
     lines = whole.splitlines()
     return position_of_line(lines[-1]) if lines else (0, "")
+
+
+class RawCopySink:
+    """Writes the documents that events point at; `read` gives the body of a fetch."""
+
+    def __init__(self, folder: Path, read: ReadRaw, name: str = "raw-copies") -> None:
+        self.name = name
+        self._folder = folder / "raw"
+        self._read = read
+
+    async def deliver(self, events: Sequence[Event]) -> None:
+        """Copy what is not there yet; a body that retention took in the meantime is left out."""
+        wanted = {ref: event for event in events for ref in _fetch_ids(event)}
+        for fetch_id, event in wanted.items():
+            path = self._folder / f"{event.occurred_at:%Y-%m-%d}" / f"{fetch_id}.blob"
+            if await asyncio.to_thread(path.exists):
+                continue
+            body = await self._read(fetch_id)
+            if body is not None:
+                await asyncio.to_thread(_write_whole, path, body)
+
+    async def close(self) -> None:
+        """Nothing is held open between deliveries."""
+
+
+def _fetch_ids(event: Event) -> list[str]:
+    refs = event.data.get("raw_refs") or []
+    return [str(ref["fetch_id"]) for ref in refs]
+
+
+def _write_whole(path: Path, body: bytes) -> None:
+    """The whole file or none: a reader never sees half of it."""
+    partial = path.with_suffix(".part")
+    try:
+        make_folder(path.parent)
+        partial.unlink(missing_ok=True)  # a link that another user put there, or half a file
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(partial, flags, PRIVATE_FILE), "wb") as file:  # noqa: PTH123  # by descriptor
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        sync_folder(path.parent)
+    except OSError as problem:
+        raise disk_error(path, problem) from problem
