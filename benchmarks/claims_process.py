@@ -16,8 +16,8 @@ from typing import Any, Final
 import uvloop
 from tests.support.sample_refreshes import a_refresh
 
-from feedmill.adapters.store.postgres import release_batcher
-from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, ShardSearch
+from feedmill.adapters.store.postgres import claims
+from feedmill.adapters.store.postgres.claims import ClaimPlanner, ShardSearch
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.adapters.store.tables.codec import instant
@@ -154,7 +154,7 @@ class Claiming:
         lane, pace = claim.lane, claim.lane.pace
         if self.apart and isinstance(self.store, PostgresStore):
             given = ReleasedLane(lane, pace)
-            await self.store.database.write(lambda c: release_batcher.release(c, given))
+            await self.store.database.write(lambda c: claims.release(c, given))
         else:
             await self.store.release(lane, pace, now=at + timedelta(seconds=1))
 

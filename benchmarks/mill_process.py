@@ -63,7 +63,7 @@ def _leave_figures_out() -> None:
     """Commit as before there were figures: the next run is set, and nothing is counted."""
     from feedmill.adapters.store.sqlite import commit
     from feedmill.adapters.store.tables.codec import micros
-    from feedmill.adapters.store.totals_writer import TotalsWriter
+    from feedmill.adapters.store.tables.running.figures import TotalsWriter
 
     def only_reschedule(
         connection: sqlite3.Connection, feed_no: int, refresh: Refresh, _: object

@@ -23,12 +23,12 @@ from tests.support.sample_refreshes import HOUR, NOON, a_refresh, an_entry, new_
 from tests.support.servers.databases import migrated_database
 from tests.support.servers.postgres import PostgresServer
 
-from feedmill.adapters.store.postgres.claim_planner import LaneSettings
-from feedmill.adapters.store.postgres.commit_batcher import (
+from feedmill.adapters.store.postgres.batchers import (
     COMMIT_GROUP_SIZE,
     IN_FLIGHT,
     CommitBatcher,
 )
+from feedmill.adapters.store.postgres.lanes import LaneSettings
 from feedmill.adapters.store.postgres.pool import ConnectionJob, Database, PgConnection, T
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.model.feed import Feed, Lane

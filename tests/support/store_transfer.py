@@ -12,7 +12,7 @@ from tests.support.populated_home import config_of, database
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 from tests.support.warm_process import WarmPopen
 
-from feedmill.adapters.store.transfer.compare import RowsDone
+from feedmill.adapters.store.transfer.copy import RowsDone
 from feedmill.app.store_moves import compare_stores, transfer_store
 from feedmill.model.running.worker import Transfer
 

@@ -14,7 +14,7 @@ from tools.chaos.diary import faults_of
 from tools.chaos.judge import Asked, Evidence, Lost, Ran
 
 from feedmill.adapters.store.tables.codec import micros
-from feedmill.adapters.store.tables.subscriptions.decision_codec import decision_of
+from feedmill.adapters.store.tables.subscriptions.fetches import decision_of
 
 PRESS: Final = "press.log"
 DIARY: Final = "diary.log"

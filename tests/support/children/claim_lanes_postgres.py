@@ -8,8 +8,7 @@ import sys
 from functools import partial
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.store.postgres.clock import DatabaseClock
-from feedmill.adapters.store.postgres.pool import PgConnection
+from feedmill.adapters.store.postgres.pool import DatabaseClock, PgConnection
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.model.running.worker import Worker
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from feedmill.adapters.failpoints import reach
-from feedmill.adapters.store.sqlite.connection import is_busy
-from feedmill.adapters.store.sqlite.key_hash import key_hash
+from feedmill.adapters.store.sqlite.connection import is_busy, key_hash
 from feedmill.errors import MigrationError
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations" / "sqlite"

@@ -161,7 +161,7 @@ async def clock_of(store: Store, machine: Clock) -> AsyncIterator[Clock]:
     if database is None:
         yield machine
         return
-    from feedmill.adapters.store.postgres.clock import DatabaseClock  # noqa: PLC0415  # an extra
+    from feedmill.adapters.store.postgres.pool import DatabaseClock  # noqa: PLC0415  # an extra
 
     clock = DatabaseClock(machine)
     await clock.follow(database)

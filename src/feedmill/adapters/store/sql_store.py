@@ -14,36 +14,35 @@ from secrets import token_hex
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from feedmill.adapters.failpoints import reach
-from feedmill.adapters.store.check_rows import tables_to_check
+from feedmill.adapters.store import check_rows as checks
 from feedmill.adapters.store.log_position import LogPosition
 from feedmill.adapters.store.statements import Query
-from feedmill.adapters.store.tables import codec
+from feedmill.adapters.store.tables import codec, lanes
 from feedmill.adapters.store.tables import lanes as lane_table
 from feedmill.adapters.store.tables import purge as retention
+from feedmill.adapters.store.tables import purge as tombstone_table
 from feedmill.adapters.store.tables.contents import clusters as cluster_table
 from feedmill.adapters.store.tables.contents import entries as entry_table
-from feedmill.adapters.store.tables.contents import entry_search as search_table
 from feedmill.adapters.store.tables.contents import exports as export_table
 from feedmill.adapters.store.tables.contents import fulltexts as fulltext_table
+from feedmill.adapters.store.tables.contents import fulltexts as search_table
+from feedmill.adapters.store.tables.contents import held_entries as confirmation_table
 from feedmill.adapters.store.tables.contents import held_entries as held_table
 from feedmill.adapters.store.tables.contents import media as media_table
-from feedmill.adapters.store.tables.contents import tombstones as tombstone_table
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.running import blobs as blob_table
-from feedmill.adapters.store.tables.running import clock_steps, consistency
-from feedmill.adapters.store.tables.running import confirmations as confirmation_table
 from feedmill.adapters.store.tables.running import figures as figure_table
 from feedmill.adapters.store.tables.running import jobs as job_table
 from feedmill.adapters.store.tables.running import secrets as secret_table
 from feedmill.adapters.store.tables.running import tokens as token_table
 from feedmill.adapters.store.tables.running import webhooks as webhook_table
 from feedmill.adapters.store.tables.running import workers as worker_table
-from feedmill.adapters.store.tables.subscriptions import arrival_times as arrival_table
 from feedmill.adapters.store.tables.subscriptions import feed_lists
 from feedmill.adapters.store.tables.subscriptions import feeds as feed_table
+from feedmill.adapters.store.tables.subscriptions import fetches as arrival_table
 from feedmill.adapters.store.tables.subscriptions import fetches as fetch_table
 from feedmill.adapters.store.tables.subscriptions import merge_feeds as merge_table
-from feedmill.adapters.store.tables.subscriptions import merged_feeds as merged_table
+from feedmill.adapters.store.tables.subscriptions import moves as merged_table
 from feedmill.adapters.store.tables.subscriptions import moves as move_table
 from feedmill.adapters.store.tables.subscriptions import push as push_table
 from feedmill.errors import DAMAGE, StoreError
@@ -116,7 +115,7 @@ class SqlStore(ABC):
     clock_leeway = timedelta(0)  # how far other clocks may be ahead before that is a step
     log_position: LogPosition | None = None  # where to write what was told
 
-    tables_to_check = staticmethod(tables_to_check)
+    tables_to_check = staticmethod(checks.tables_to_check)
     feed = read(feed_table.feed)
     feeds = read(feed_table.feeds)
     find_feed = read(feed_table.find_feed)
@@ -173,7 +172,7 @@ class SqlStore(ABC):
     host_failures = read(figure_table.host_failures)
     poll_totals = read(figure_table.poll_totals)
     top_feeds = look(figure_table.top_feeds)
-    feed_counts = read(figure_table.feed_counts)
+    feed_counts = read(feed_lists.feed_counts)
     budget_counts = read(figure_table.budget_counts)
     freshness = read(figure_table.freshness)
     store_sizes = read(figure_table.store_sizes)
@@ -297,7 +296,7 @@ class SqlStore(ABC):
     cursor = read(worker_table.cursor)
     cursors = look(worker_table.cursors)
     drop_cursor = write(worker_table.drop_cursor)
-    counts = read(consistency.counts)
+    counts = read(checks.counts)
 
     host_pace = read(lane_table.host_pace)
     next_due_at = read(lane_table.next_due_at)
@@ -355,9 +354,9 @@ class SqlStore(ABC):
 
     async def follow_clock(self, now: datetime, *, lease_sec: float) -> int:
         """Take back what was dated by a clock that ran ahead; the number of feeds (H32)."""
-        if not await self._read(lambda: clock_steps.is_ahead(now + self.clock_leeway)):
+        if not await self._read(lambda: lanes.is_ahead(now + self.clock_leeway)):
             return 0
-        return await self._write(lambda: clock_steps.follow_clock(now, lease_sec))
+        return await self._write(lambda: lanes.follow_clock(now, lease_sec))
 
     async def set_cursor(self, consumer: str, seq: int) -> None:
         """Store how far a consumer has read; going back is allowed, to replay."""

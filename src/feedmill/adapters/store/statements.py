@@ -29,6 +29,14 @@ microseconds. A word with an `@` stands for what they spell differently; each ru
     @searched($1)               the rows `s` of `entry_search` that an index query finds, open for further conditions
     @rebuild_index              makes that index anew
     @all_events, @last_seq      the table of all events, and the newest sequence number
+
+A `RowStatement` is for many rows whose values it names (`:entry_id`). SQLite executes it for each row, PostgreSQL once
+for all of them, which come as arrays (`unnest`). It has macros of its own:
+
+    @from, @using, @also        the rows as the only table of an UPDATE or SELECT, of a DELETE, or beside other tables
+    @values                     the rows to be inserted as they are
+    @locked_entries             `entries`, locked in one order; the first value of the rows is the number
+    @add_keys                   registers identity keys, as @add_key does, in the order of their hashes
 """
 
 import re
@@ -36,13 +44,18 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from feedmill.adapters.store.tables.codec import Row, micros
 from feedmill.model.derived.search import SearchQuery, Term
 from feedmill.model.event import NewEvent
 
 T = TypeVar("T")
 
+KEY_COLUMNS: Final = ("key_type", "key_value", "entry_id")  # of @add_key and @add_keys
+
 Macros: TypeAlias = Mapping[str, "str | Callable[..., str]"]
+_VALUE: Final = re.compile(r":([a-z_]+)")
 _MACRO: Final = re.compile(r"@(\w+)(?:\(([^()]*)\))?")
 
 
@@ -53,6 +66,21 @@ class Statement(NamedTuple):
     sql: str
     arguments: Sequence[Any]
     timeout_sec: float | None = None  # other than the usual one; on SQLite there is no usual one
+
+
+class RowStatement(Struct, frozen=True, eq=False):  # found again by identity, which is quick
+    """A statement for many rows, and the names of their values, in this order."""
+
+    names: tuple[str, ...]
+    sql: str
+
+
+class WriteRows(NamedTuple):
+    """Rows for a statement; with `returning`, what it returns for all of them is wanted."""
+
+    statement: RowStatement
+    rows: Sequence[Row]
+    returning: bool = False
 
 
 class Storable(NamedTuple):
@@ -99,7 +127,7 @@ class AppendEvents(NamedTuple):
     cause: str
 
 
-Step: TypeAlias = Statement | Storable | LaneOf | FindTitles | IndexQuery | AppendEvents
+Step: TypeAlias = Statement | WriteRows | Storable | LaneOf | FindTitles | IndexQuery | AppendEvents
 Query: TypeAlias = Generator[Step, Any, T]
 
 
@@ -148,6 +176,17 @@ def write_many(sql: str, arguments: Sequence[Row]) -> Query[None]:
     """Execute the statement once for each tuple of arguments."""
     if arguments:
         yield Statement("write_many", sql, arguments)
+
+
+def write_rows(statement: RowStatement, rows: Sequence[Row]) -> Query[None]:
+    """Execute the statement for these rows; nothing when there are none."""
+    if rows:
+        yield WriteRows(statement, rows)
+
+
+def rows_of_rows(statement: RowStatement, rows: Sequence[Row]) -> Query[list[Row]]:
+    """Execute the statement for these rows; what it returned for all of them."""
+    return (yield WriteRows(statement, rows, returning=True)) if rows else []
 
 
 def lock(sql: str, *arguments: object) -> Query[None]:
@@ -230,6 +269,19 @@ def expand(sql: str, macros: Macros) -> str:
         return macro(*(part.strip() for part in inner.split(",")))
 
     return _MACRO.sub(replaced, sql)
+
+
+def named_values(names: Sequence[str]) -> str:
+    """The values of the rows of a RowStatement."""
+    return ", ".join(f":{name}" for name in names)
+
+
+def expand_rows(
+    statement: RowStatement, macros: Macros, value: Callable[[str], str], **own: str
+) -> str:
+    """The statement with its values spelled by `value` and its macros replaced, `own` ones first."""
+    sql = _VALUE.sub(lambda found: value(found[1]), statement.sql)
+    return expand(sql, {**macros, **own})
 
 
 def _statement(

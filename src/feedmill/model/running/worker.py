@@ -5,7 +5,7 @@ Worker processes that share a store: their lanes and their readiness.
 Storage: segments of the raw store with their faults, and the transfer of one store into another.
 """
 # Tested in tests/contracts/store/test_workers.py
-# Tested in tests/integration/adapters/store/transfer/test_compare.py
+# Tested in tests/integration/adapters/store/transfer/test_copy_compare.py
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal

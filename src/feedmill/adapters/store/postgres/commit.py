@@ -15,8 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from feedmill.adapters.store.postgres import event_log
-from feedmill.adapters.store.postgres.changes import write_changes
-from feedmill.adapters.store.postgres.claim_planner import LaneSettings
+from feedmill.adapters.store.postgres.lanes import LaneSettings
 from feedmill.adapters.store.postgres.parameters import quoted, to_columns, unnest_rows, write_rows
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
@@ -24,6 +23,8 @@ from feedmill.adapters.store.tables.changes import (
     PendingDocument,
     pending_document,
     remaining_events,
+    write_beside,
+    write_changes,
 )
 from feedmill.adapters.store.tables.codec import (
     STATE_COLUMNS,
@@ -34,24 +35,22 @@ from feedmill.adapters.store.tables.codec import (
     micros,
     state_row,
 )
-from feedmill.adapters.store.tables.contents.held_entries import hold, release
 from feedmill.adapters.store.tables.lanes import reschedule
 from feedmill.adapters.store.tables.running import figures
-from feedmill.adapters.store.tables.running.jobs import add_job, advance_job, holds_job
-from feedmill.adapters.store.tables.subscriptions import arrival_times
-from feedmill.adapters.store.tables.subscriptions.arrival_times import month_rows
-from feedmill.adapters.store.tables.subscriptions.decision_codec import decision_text
-from feedmill.adapters.store.tables.subscriptions.feeds import relocate, save_quota
+from feedmill.adapters.store.tables.running.figures import TotalsWriter
+from feedmill.adapters.store.tables.running.jobs import advance_job, holds_job
+from feedmill.adapters.store.tables.subscriptions import fetches
+from feedmill.adapters.store.tables.subscriptions.feeds import relocate
 from feedmill.adapters.store.tables.subscriptions.fetches import (
     FETCH_COLUMNS,
     Blocks,
+    decision_text,
     difference,
     fetch_row,
+    month_rows,
     request_of,
     response_of,
 )
-from feedmill.adapters.store.tables.subscriptions.push import count_push
-from feedmill.adapters.store.totals_writer import TotalsWriter
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES, poll_values
 from feedmill.model.refresh import Committed, Refresh
 
@@ -137,8 +136,8 @@ _KEEP_LAST_BLOCKS: Final = (
     f" FROM {unnest_rows(('feed_no', *_BLOCK_COLUMNS))} WHERE f.feed_no = n.feed_no"
 )
 _KEEP_TIMES: Final = (
-    f"INSERT INTO arrival_times ({', '.join(arrival_times.COLUMNS)})"
-    f" SELECT * FROM {unnest_rows(arrival_times.COLUMNS)} {arrival_times.APPEND}"
+    f"INSERT INTO arrival_times ({', '.join(fetches.ARRIVAL_COLUMNS)})"
+    f" SELECT * FROM {unnest_rows(fetches.ARRIVAL_COLUMNS)} {fetches.APPEND_ARRIVALS}"
 )
 _FENCED: Final = Committed(fenced=True)
 _DUPLICATE: Final = Committed(duplicate=True)
@@ -297,18 +296,12 @@ async def _write(
     await _reschedule(connection, polled, queries, totals)
     documents = [document for one in written if (document := _open_document(one)) is not None]
     if documents:
-        await write_changes(connection, documents, searchable=searchable)
-    await _keep_what_is_held(connection, written, queries)
+        await queries.run(connection, write_changes(documents, searchable=searchable))
     for one in written:
-        at = one.refresh.fetch.fetched_at
         if one.refresh.job is not None:
+            at = one.refresh.fetch.fetched_at
             await queries.run(connection, advance_job(one.refresh.job, at))
-        if one.refresh.push is not None:
-            await queries.run(connection, count_push(one.refresh.push))
-            if one.refresh.entries_only and one.refresh.feed.quota is not None:
-                await queries.run(connection, save_quota(one.feed_no, one.refresh.feed.quota))
-        for job in one.refresh.jobs:
-            await queries.run(connection, add_job(job, now=at))
+        await queries.run(connection, write_beside(one.feed_no, one.refresh))
     times = [row for one in written for row in month_rows(one.feed_no, one.refresh.arrived)]
     await write_rows(connection, _KEEP_TIMES, times)
     aliases = [(digest(url), url, one.feed_no) for one in written for url in one.refresh.aliases]
@@ -401,13 +394,3 @@ def _open_document(writing: Writing) -> PendingDocument | None:
         refresh, writing.feed_no, writing.confirmations, writing.confirmed_at
     )
     return writing.document
-
-
-async def _keep_what_is_held(
-    connection: PgConnection, written: Sequence[Writing], queries: QueryRunner
-) -> None:
-    for one in written:
-        if one.refresh.held:
-            await queries.run(connection, hold(one.feed_no, one.refresh.held))
-        if one.refresh.released:
-            await queries.run(connection, release(one.feed_no, one.refresh.released))

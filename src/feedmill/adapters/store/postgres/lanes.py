@@ -16,16 +16,11 @@ same time.
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final
+from zlib import crc32
 
 import asyncpg
 from msgspec.structs import replace
 
-from feedmill.adapters.store.postgres.claim_planner import (
-    SPLIT,
-    LaneSettings,
-    lane_keys,
-    lane_number,
-)
 from feedmill.adapters.store.postgres.parameters import postgres_text
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.tables.codec import (
@@ -37,8 +32,10 @@ from feedmill.adapters.store.tables.codec import (
     pace_row,
 )
 from feedmill.adapters.store.tables.lanes import FIRST_DUE, lane_key_of, shard_of, strictest
+from feedmill.model.base import Value
 from feedmill.model.feed import HostPace
 
+SPLIT: Final = "#"  # between a big host and the number of its lane
 # The one lane of a host, or one of several, which have an index of their own.
 _OF_HOST: Final = "(lane_key = $1 OR (host = $1 AND lane_key <> host))"
 _STANDING: Final = (
@@ -85,6 +82,13 @@ _BEGIN: Final = (
     " troubled_since = $9, canary = $10,"
     f" claim_at = greatest({FIRST_DUE}, coalesce($3::bigint, 0)) WHERE {_OF_HOST}"
 )
+
+
+class LaneSettings(Value):
+    """The first pace of a host, and how many lanes it has."""
+
+    gap_ms: int = 1_000
+    lanes: Mapping[str, int] = {}  # how many lanes a big host has; all others have one
 
 
 async def lane_of(connection: PgConnection, url: str, pacing: LaneSettings, feed_id: str) -> int:
@@ -219,3 +223,24 @@ def _pace(rows: "Sequence[asyncpg.Record]") -> HostPace:
 def _fits(host: str, found: set[str], lanes: Mapping[str, int]) -> bool:
     """True when the lanes are some of those that the host should have: empty ones may be missing."""
     return found <= set(lane_keys(host, lanes.get(host, 1)))
+
+
+def lane_keys(host: str, lanes: int) -> tuple[str, ...]:
+    """The names of a host's lanes."""
+    return (host,) if lanes <= 1 else tuple(f"{host}{SPLIT}{n}" for n in range(lanes))
+
+
+def lane_number(feed_id: str, lanes: int) -> int:
+    """Which of so many lanes of its host a feed belongs to."""
+    return crc32(feed_id.encode()) % lanes
+
+
+def host_of_lane(lane_key: str) -> str:
+    """The host of a lane."""
+    return lane_key.rpartition(SPLIT)[0] if is_split(lane_key) else lane_key
+
+
+def is_split(lane_key: str) -> bool:
+    """True for one of several lanes of a host."""
+    host, _, number = lane_key.rpartition(SPLIT)
+    return host != "" and number.isascii() and number.isdigit()

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL, and what its errors mean to us.
+"""Connections to PostgreSQL, what its errors mean to us, and its clock.
 
 Every piece of work is one transaction on a connection that is given back at once, so that a pooler in
 transaction mode may stand between: no session locks, no LISTEN, no temporary tables, no settings that
@@ -7,6 +7,10 @@ outlive a transaction. With `pooled` no statement is prepared beyond its transac
 A transaction that PostgreSQL ends for its own reasons (a deadlock, a conflict of snapshots, a server
 that is restarted between two of ours) is repeated from its beginning: what is passed in decides from
 what it reads, and nothing of a transaction that failed was written.
+
+The clock of all workers is the database's, carried forward by this machine's monotonic clock. Leases, due times and pauses are compared by many machines, whose wall clocks do not agree. So the
+database says what time it is. Asking takes a moment: its answer is taken to hold for the middle of
+the round trip, the quickest of a few is believed, and in between the monotonic clock counts on.
 """
 
 import asyncio
@@ -15,6 +19,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import asyncpg
@@ -23,6 +28,8 @@ from asyncpg.connect_utils import SessionAttribute
 from asyncpg.pool import Pool, PoolConnectionProxy
 
 from feedmill.adapters.failpoints import reach
+from feedmill.adapters.store.tables.codec import instant
+from feedmill.engine.ports.io import Clock
 from feedmill.errors import CORRUPT, DAMAGE, DAMAGE_HINT, DAMAGED_ROW, StoreError
 from feedmill.observe.log import database_address
 
@@ -74,6 +81,11 @@ _PORT: Final = re.compile(
     "[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]"
 )
 _WORDS: Final = 300  # of an error, in ours: a value may be as long as a document
+
+_ROUND_TRIPS: Final = 5
+_EVERY_SEC: Final = 30.0  # two clocks of the worst quality are three milliseconds apart by then
+# What is less is an error of measuring; time then stands still until it is caught up with.
+_STEP: Final = timedelta(seconds=1)
 
 
 class Database:
@@ -296,3 +308,62 @@ _STRANGE: Final = (
     TimeoutError,
     LostCommitError,
 )
+
+
+class DatabaseClock:
+    """Implements `engine.ports.clock.Clock`; what `local` says of the wall is used for ids only."""
+
+    def __init__(self, local: Clock) -> None:
+        self._local = local
+        self._zero: datetime | None = None  # the database's time when the monotonic clock was at 0
+        self._latest: datetime | None = None  # what was said last
+
+    async def follow(self, database: Database) -> None:
+        """Ask the database what time it is."""
+        self._zero = await database.read(self._measure)
+
+    async def keep_following(self, database: Database, *, every_sec: float = _EVERY_SEC) -> None:
+        """Ask again and again until cancelled; while the database is away, the last answer holds."""
+        while True:
+            try:
+                await self.follow(database)
+            except StoreError as problem:
+                if problem.reason == "closed":
+                    raise
+            await self._local.sleep(every_sec)
+
+    def now(self) -> datetime:
+        """The database's instant; never earlier than the last, unless its clock was set back."""
+        if self._zero is None:
+            return self._local.now()
+        at = self._zero + timedelta(seconds=self._local.monotonic())
+        if self._latest is None or not at <= self._latest < at + _STEP:
+            self._latest = at
+        return self._latest
+
+    def monotonic(self) -> float:
+        """Seconds that never jump."""
+        return self._local.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._local.sleep(seconds)
+
+    def new_id(self) -> str:
+        """A fresh id."""
+        return self._local.new_id()
+
+    def new_secret(self) -> str:
+        """256 random bits."""
+        return self._local.new_secret()
+
+    async def _measure(self, connection: PgConnection) -> datetime:
+        found = [await self._round_trip(connection) for _ in range(_ROUND_TRIPS)]
+        return min(found)[1]
+
+    async def _round_trip(self, connection: PgConnection) -> tuple[float, datetime]:
+        """How long an answer took, and the database's time at the zero of our monotonic clock."""
+        began = self._local.monotonic()
+        micros = await connection.fetchval("SELECT feedmill_now()")
+        ended = self._local.monotonic()
+        return ended - began, instant(micros) - timedelta(seconds=(began + ended) / 2)

@@ -14,11 +14,24 @@ from typing import Any, Final, TypeVar
 
 from feedmill.adapters.store import statements
 from feedmill.adapters.store.postgres import event_log
-from feedmill.adapters.store.postgres.claim_planner import LaneSettings
-from feedmill.adapters.store.postgres.lanes import lane_of
-from feedmill.adapters.store.postgres.parameters import clean_value, postgres_text
+from feedmill.adapters.store.postgres.lanes import LaneSettings, lane_of
+from feedmill.adapters.store.postgres.parameters import (
+    clean_value,
+    postgres_text,
+    to_columns,
+    unnest_rows,
+)
 from feedmill.adapters.store.postgres.pool import PgConnection
-from feedmill.adapters.store.statements import Macros, Query, Statement, Step, expand
+from feedmill.adapters.store.statements import (
+    KEY_COLUMNS,
+    Macros,
+    Query,
+    RowStatement,
+    Statement,
+    Step,
+    expand,
+)
+from feedmill.adapters.store.tables.codec import Row
 
 T = TypeVar("T")
 
@@ -52,6 +65,11 @@ MACROS: Final[Macros] = {
     "digest_or_text": lambda digest, _: digest,
     "add_key": "INSERT INTO entry_identities (key_type, key_hash, key_value, entry_id)"
     f" VALUES ($1, {_digest('$2')}, $2, $3) ON CONFLICT DO NOTHING",
+    "locked_entries": "(SELECT * FROM entries WHERE entry_id = ANY($1::bigint[])"
+    " ORDER BY entry_id FOR NO KEY UPDATE)",
+    "add_keys": "INSERT INTO entry_identities (key_type, key_hash, key_value, entry_id)"
+    f" SELECT n.key_type, {_digest('n.key_value')}, n.key_value, n.entry_id"
+    f' FROM {unnest_rows(KEY_COLUMNS)} ORDER BY 2, n.key_type COLLATE "C" ON CONFLICT DO NOTHING',
     "field": lambda column, name: f"({column}::jsonb ->> '{name}')",
     "contains": lambda column, text: f"{column}::jsonb ? {text}",
     "has_author": lambda column, text: (
@@ -86,6 +104,19 @@ def translate(sql: str) -> str:
     return expand(sql, MACROS)
 
 
+@lru_cache(maxsize=64)
+def translate_rows(statement: RowStatement) -> str:
+    """The statement for many rows, which come as an array for each value."""
+    given = unnest_rows(statement.names)
+    own = {
+        "from": f"FROM {given}",
+        "using": f"USING {given}",
+        "also": f", {given}",
+        "values": f"SELECT * FROM {given}",
+    }
+    return statements.expand_rows(statement, MACROS, lambda name: f"n.{name}", **own)
+
+
 class QueryRunner:
     """Runs queries; `pacing` says how many lanes a host has, and its first pace."""
 
@@ -105,6 +136,8 @@ class QueryRunner:
         match step:
             case Statement():
                 return await _execute(connection, step)
+            case statements.WriteRows():
+                return await _execute_all(connection, step)
             case statements.Storable():
                 return clean_value(step.value)
             case statements.LaneOf():
@@ -135,6 +168,14 @@ async def _execute(connection: PgConnection, statement: Statement) -> Any:  # no
         return await connection.fetchval(sql, *arguments)
     status = await connection.execute(sql, *arguments)
     return int(status.rpartition(" ")[2])
+
+
+async def _execute_all(connection: PgConnection, step: statements.WriteRows) -> list[Row] | None:
+    sql, columns = translate_rows(step.statement), to_columns(step.rows)
+    if not step.returning:
+        await connection.execute(sql, *columns)
+        return None
+    return [tuple(row) for row in await connection.fetch(sql, *columns)]
 
 
 def _storable(arguments: Sequence[Any]) -> list[Any]:

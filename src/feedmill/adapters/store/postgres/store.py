@@ -1,7 +1,7 @@
 """The store on PostgreSQL: the same promises as on one file, for many processes.
 
 PostgreSQL coordinates: lanes are leased by rows, commits are fenced by epochs, runs are unique. Work is
-grouped into transactions (`commit_batcher`), and events get their numbers when no transaction that began
+grouped into transactions (`batchers`), and events get their numbers when no transaction that began
 earlier can still add one (`event_log`).
 """
 
@@ -10,27 +10,25 @@ from datetime import datetime, timedelta
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from feedmill.adapters.store.check_rows import POSTGRES, check_rows
+from feedmill.adapters.store.check_rows import POSTGRES, check_rows, postgres_problems
 from feedmill.adapters.store.postgres import (
     claims,
     event_log,
     identities,
 )
-from feedmill.adapters.store.postgres import purge as partition_purge
-from feedmill.adapters.store.postgres.claim_planner import ClaimPlanner, LaneSettings
-from feedmill.adapters.store.postgres.commit_batcher import CommitBatcher
-from feedmill.adapters.store.postgres.lanes import apply_lane_layout, limit_host
+from feedmill.adapters.store.postgres import partitions as partition_purge
+from feedmill.adapters.store.postgres.batchers import CommitBatcher, ReleaseBatcher
+from feedmill.adapters.store.postgres.claims import ClaimPlanner
+from feedmill.adapters.store.postgres.lanes import LaneSettings, apply_lane_layout, limit_host
 from feedmill.adapters.store.postgres.migrate import check_schema
 from feedmill.adapters.store.postgres.partitions import ensure_partitions
 from feedmill.adapters.store.postgres.pool import Database, LostCommitError, PgConnection
-from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher
 from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.sql_store import SqlStore, look, sentences_of, write
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import purge
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
 from feedmill.adapters.store.tables.running.blobs import forget_unneeded_blobs
-from feedmill.adapters.store.tables.running.consistency import postgres_problems
 from feedmill.adapters.store.tables.running.workers import save_worker
 from feedmill.engine.ports.entries import NewestEvent
 from feedmill.errors import StoreError

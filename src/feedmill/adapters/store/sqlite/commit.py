@@ -5,12 +5,13 @@ import sqlite3
 from typing import Any, Final
 
 from feedmill.adapters.store.sqlite import claims, event_log
-from feedmill.adapters.store.sqlite.changes import write_changes
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
 from feedmill.adapters.store.tables.changes import (
     PendingDocument,
     pending_document,
     remaining_events,
+    write_beside,
+    write_changes,
 )
 from feedmill.adapters.store.tables.codec import (
     NOTED_COLUMNS,
@@ -23,18 +24,20 @@ from feedmill.adapters.store.tables.codec import (
     noted_row,
     state_row,
 )
-from feedmill.adapters.store.tables.contents.held_entries import hold, release
 from feedmill.adapters.store.tables.lanes import ReleasedLane, reschedule
 from feedmill.adapters.store.tables.running import figures
-from feedmill.adapters.store.tables.running.jobs import add_job, advance_job
+from feedmill.adapters.store.tables.running.figures import TotalsWriter
+from feedmill.adapters.store.tables.running.jobs import advance_job
 from feedmill.adapters.store.tables.subscriptions import fetches
-from feedmill.adapters.store.tables.subscriptions.arrival_times import append_times
-from feedmill.adapters.store.tables.subscriptions.decision_codec import arrivals_text, decision_text
-from feedmill.adapters.store.tables.subscriptions.feeds import add_aliases, relocate, save_quota
-from feedmill.adapters.store.tables.subscriptions.push import count_push
-from feedmill.adapters.store.totals_writer import TotalsWriter
+from feedmill.adapters.store.tables.subscriptions.feeds import add_aliases, relocate
+from feedmill.adapters.store.tables.subscriptions.fetches import (
+    append_times,
+    arrivals_text,
+    decision_text,
+)
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES, poll_values
 from feedmill.model.feed import FetchRecord
+from feedmill.model.identity import digests_text
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.model.schedule import Decision
 
@@ -130,7 +133,8 @@ def _write(
     _insert_fetch(connection, feed_no, fetch, refresh.decision, blocks)
     document = pending_document(refresh, feed_no, confirmations, confirmed_at)
     if refresh.changes is not None:
-        write_changes(connection, document, searchable=searchable)
+        changes = write_changes([document], searchable=searchable, digests_text=digests_text)
+        queries.run(connection, changes)
     if not refresh.entries_only:
         _update_feed(connection, refresh, document)
         if feed.url != fetch.url:
@@ -143,16 +147,7 @@ def _write(
             connection.execute(_SET_NEXT_RUN, (micros(feed.next_poll_at), feed_no))
     if refresh.arrived:
         queries.run(connection, append_times(feed_no, refresh.arrived))
-    if refresh.held:
-        queries.run(connection, hold(feed_no, refresh.held))
-    if refresh.released:
-        queries.run(connection, release(feed_no, refresh.released))
-    if refresh.push is not None:
-        queries.run(connection, count_push(refresh.push))
-        if refresh.entries_only and feed.quota is not None:
-            queries.run(connection, save_quota(feed_no, feed.quota))
-    for job in refresh.jobs:
-        queries.run(connection, add_job(job, now=fetch.fetched_at))
+    queries.run(connection, write_beside(feed_no, refresh))
     if refresh.aliases:
         queries.run(connection, add_aliases(feed_no, refresh.aliases))
     if refresh.blob is not None:

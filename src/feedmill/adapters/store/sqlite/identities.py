@@ -5,8 +5,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from feedmill.adapters.store.sqlite.connection import PARAMETERS
-from feedmill.adapters.store.sqlite.key_hash import key_hash
+from feedmill.adapters.store.sqlite.connection import PARAMETERS, key_hash
 from feedmill.adapters.store.sqlite.run_query import translate
 from feedmill.adapters.store.tables.codec import blob_of
 from feedmill.adapters.store.tables.contents.entry_codec import (

@@ -11,8 +11,7 @@ from typing import Any, Final, TypeVar
 
 from feedmill.adapters.store.sqlite import event_log
 from feedmill.adapters.store.sqlite.claims import lane_of
-from feedmill.adapters.store.sqlite.connection import is_bad_value
-from feedmill.adapters.store.sqlite.key_hash import ADD_KEY
+from feedmill.adapters.store.sqlite.connection import ADD_KEY, is_bad_value
 from feedmill.adapters.store.statements import (
     AppendEvents,
     FindTitles,
@@ -20,14 +19,17 @@ from feedmill.adapters.store.statements import (
     LaneOf,
     Macros,
     Query,
+    RowStatement,
     Statement,
     Step,
     Storable,
     TitleSearch,
+    WriteRows,
     all_of,
     expand,
+    expand_rows,
 )
-from feedmill.adapters.store.tables.codec import json_text
+from feedmill.adapters.store.tables.codec import Row, json_text
 from feedmill.observe.log import logger
 
 T = TypeVar("T")
@@ -54,6 +56,8 @@ MACROS: Final[Macros] = {
     "digest_and_value": lambda text: text,
     "digest_or_text": lambda _, text: text,
     "add_key": ADD_KEY,
+    "locked_entries": "entries",
+    "add_keys": ADD_KEY,
     "field": lambda column, name: f"json_extract({column}, '$.{name}')",
     "contains": lambda column, text: f"{text} IN (SELECT value FROM json_each({column}))",
     "has_author": lambda column, text: (
@@ -83,6 +87,15 @@ MACROS: Final[Macros] = {
 def translate(sql: str) -> str:
     """The statement in SQLite's dialect: `$1` would be a named parameter, `?1` is a numbered one."""
     return re.sub(r"\$(\d+)", r"?\1", expand(sql, MACROS))
+
+
+@lru_cache(maxsize=64)
+def translate_rows(statement: RowStatement) -> str:
+    """The statement for one row."""
+    places = {name: f"?{at}" for at, name in enumerate(statement.names, start=1)}
+    values = f"VALUES ({', '.join(places.values())})"
+    nothing = {"from": "", "using": "", "also": ""}
+    return expand_rows(statement, MACROS, places.__getitem__, values=values, **nothing)
 
 
 class QueryRunner:
@@ -120,6 +133,8 @@ class QueryRunner:
         match step:
             case Statement():
                 return _execute(connection, step)
+            case WriteRows():
+                return _execute_each(connection, step)
             case Storable():
                 return step.value
             case LaneOf():
@@ -150,6 +165,14 @@ def _execute(connection: sqlite3.Connection, statement: Statement) -> Any:  # no
         return cursor.rowcount
     found = cursor.fetchone()
     return found if kind == "row" or found is None else found[0]
+
+
+def _execute_each(connection: sqlite3.Connection, step: WriteRows) -> list[Row] | None:
+    sql = translate_rows(step.statement)
+    if not step.returning:
+        connection.executemany(sql, step.rows)
+        return None
+    return [found for one in step.rows for found in connection.execute(sql, one).fetchall()]
 
 
 @contextmanager

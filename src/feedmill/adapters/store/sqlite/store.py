@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from feedmill.adapters.files import make_private_file
-from feedmill.adapters.store.check_rows import SQLITE, check_rows
+from feedmill.adapters.store.check_rows import SQLITE, check_rows, sqlite_pages, sqlite_problems
 from feedmill.adapters.store.migrate import check_migrated, migrate
 from feedmill.adapters.store.sql_store import SqlStore, look, read, sentences_of
 from feedmill.adapters.store.sqlite import (
@@ -32,16 +32,15 @@ from feedmill.adapters.store.sqlite.connection import (
     is_read_only,
     translated,
 )
+from feedmill.adapters.store.sqlite.event_log import WalSync
 from feedmill.adapters.store.sqlite.readers import ChangeWatch, Readers
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
-from feedmill.adapters.store.sqlite.wal_sync import WalSync
 from feedmill.adapters.store.sqlite.writer import BUSY_TIMEOUT_SEC, Writer
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import purge
 from feedmill.adapters.store.tables.contents.entries import entry_texts_of_sqlite
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
-from feedmill.adapters.store.tables.running.consistency import sqlite_pages, sqlite_problems
-from feedmill.adapters.store.totals_writer import TotalsWriter
+from feedmill.adapters.store.tables.running.figures import TotalsWriter
 from feedmill.engine.ports.entries import NewestEvent
 from feedmill.errors import DAMAGE, StoreError
 from feedmill.model.event import Event

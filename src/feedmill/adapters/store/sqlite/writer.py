@@ -31,8 +31,7 @@ from feedmill.adapters.store.sqlite.connection import (
     store_error,
 )
 from feedmill.adapters.store.sqlite.run_query import translate
-from feedmill.adapters.store.tables.running.figures import SAVE_TOTALS
-from feedmill.adapters.store.totals_writer import TotalsWriter
+from feedmill.adapters.store.tables.running.figures import SAVE_TOTALS, TotalsWriter
 from feedmill.errors import StoreError
 
 T = TypeVar("T")

@@ -13,12 +13,11 @@ import asyncpg
 import msgspec
 
 from feedmill.adapters.failpoints import reach
+from feedmill.adapters.store.check_rows import TABLES, Key
 from feedmill.adapters.store.postgres import partitions
 from feedmill.adapters.store.postgres.pool import ConnectionJob, Database, PgConnection
 from feedmill.adapters.store.tables.codec import Row
-from feedmill.adapters.store.transfer.sqlite_source import RowBatch, Survey
-from feedmill.adapters.store.transfer.tables import TABLES, Key
-from feedmill.adapters.store.transfer.translate import Translation
+from feedmill.adapters.store.transfer.sqlite_source import RowBatch, Survey, Translation
 from feedmill.errors import ConflictError
 
 _NAMES: Final = (*(table.name for table in TABLES), "outbox")

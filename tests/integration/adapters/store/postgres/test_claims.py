@@ -22,14 +22,9 @@ from tests.support.sample_refreshes import (
 from tests.support.waiting import HANG_GUARD_SEC
 from tests.support.warm_process import start_child
 
-from feedmill.adapters.store.postgres import claims, release_batcher
-from feedmill.adapters.store.postgres.claim_planner import (
-    ClaimPlanner,
-    LaneSettings,
-    ShardSearch,
-    shards_of_worker,
-)
-from feedmill.adapters.store.postgres.lanes import limit_host
+from feedmill.adapters.store.postgres import claims
+from feedmill.adapters.store.postgres.claims import ClaimPlanner, ShardSearch, shards_of_worker
+from feedmill.adapters.store.postgres.lanes import LaneSettings, limit_host
 from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.codec import micros
@@ -131,7 +126,7 @@ def test_a_feed_made_due_while_its_lane_is_given_back_does_not_sleep_with_it(
             (claim,) = await claim_all(one)
             back = await Held(
                 one.database,
-                lambda c: release_batcher.release(c, ReleasedLane(claim.lane, claim.lane.pace)),
+                lambda c: claims.release(c, ReleasedLane(claim.lane, claim.lane.pace)),
             ).worked()
 
             due = asyncio.create_task(two.make_due([feed.id], NOON + MINUTE))

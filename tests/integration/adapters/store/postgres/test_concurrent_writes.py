@@ -21,7 +21,7 @@ from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 from tests.support.warm_process import start_child
 
 from feedmill.adapters.store.postgres.store import PostgresStore
-from feedmill.adapters.store.tables.running.confirmations import spend_ticket
+from feedmill.adapters.store.tables.contents.held_entries import spend_ticket
 from feedmill.adapters.store.tables.running.webhooks import (
     add_webhook,
     lease_webhooks,

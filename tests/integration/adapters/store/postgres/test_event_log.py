@@ -17,16 +17,16 @@ from tests.support.servers.postgres import PostgresServer
 from tests.support.waiting import HANG_GUARD_SEC, hang_guard
 from tests.support.warm_process import start_child
 
-from feedmill.adapters.store.postgres.claim_planner import LaneSettings
+from feedmill.adapters.store.check_rows import postgres_problems
 from feedmill.adapters.store.postgres.event_log import (
     NUMBERING_BATCH,
     PostgresEventLog,
     append,
     number_batch,
 )
+from feedmill.adapters.store.postgres.lanes import LaneSettings
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
-from feedmill.adapters.store.tables.running.consistency import postgres_problems
 from feedmill.adapters.store.tables.running.workers import cursor, set_cursor
 from feedmill.engine.run.lifecycle import is_transient
 from feedmill.errors import StoreError

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from tests.support.postgres_contention import Held, stores, until_it_waits
 from tests.support.sample_refreshes import HOUR, NOON, a_refresh, claim_all, new_feed
 
-from feedmill.adapters.store.postgres.claim_planner import LaneSettings, lane_number
-from feedmill.adapters.store.postgres.lanes import apply_lane_layout
+from feedmill.adapters.store.postgres.lanes import LaneSettings, apply_lane_layout, lane_number
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.lanes import shard_of
 from feedmill.adapters.store.tables.subscriptions.feeds import add_feed

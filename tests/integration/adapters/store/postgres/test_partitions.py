@@ -10,7 +10,7 @@ from tests.support.sample_refreshes import DAY, HOUR, NOON, an_entry, new_feed, 
 from tests.support.servers.postgres import PostgresServer
 from tests.support.waiting import hang_guard
 
-from feedmill.adapters.store.postgres import partitions, purge
+from feedmill.adapters.store.postgres import partitions
 from feedmill.adapters.store.postgres.pool import Database
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.model.event import NewEvent
@@ -192,8 +192,8 @@ class TestDropping:
     def test_a_day_of_which_too_much_must_stay_is_thinned(
         self, migrated_dsn: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(purge, "MOST_KEPT", 0)
-        monkeypatch.setattr(purge, "PURGE_BATCH", 2)
+        monkeypatch.setattr(partitions, "MOST_KEPT", 0)
+        monkeypatch.setattr(partitions, "PURGE_BATCH", 2)
 
         async def story() -> None:
             async with opened(migrated_dsn) as store:

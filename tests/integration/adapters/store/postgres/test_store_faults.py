@@ -23,14 +23,14 @@ from tests.support.servers.databases import migrated_database
 from tests.support.servers.postgres import PostgresServer
 from tests.support.waiting import hang_guard, wait_for_answer
 
-from feedmill.adapters.store.postgres.claim_planner import LaneSettings
+from feedmill.adapters.store.postgres.claims import release_all
 from feedmill.adapters.store.postgres.commit import commit_group
 from feedmill.adapters.store.postgres.identities import known
+from feedmill.adapters.store.postgres.lanes import LaneSettings
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
-from feedmill.adapters.store.postgres.release_batcher import release_all
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.lanes import ReleasedLane
-from feedmill.adapters.store.totals_writer import TotalsWriter
+from feedmill.adapters.store.tables.running.figures import TotalsWriter
 from feedmill.errors import StoreError
 from feedmill.model.identity import IdentityKey
 

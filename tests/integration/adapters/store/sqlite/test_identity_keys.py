@@ -12,8 +12,7 @@ from feedmill.adapters.store import migrate as migrating
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import connection as connecting
 from feedmill.adapters.store.sqlite import identities
-from feedmill.adapters.store.sqlite.connection import connect
-from feedmill.adapters.store.sqlite.key_hash import ADD_KEY, key_hash
+from feedmill.adapters.store.sqlite.connection import ADD_KEY, connect, key_hash
 from feedmill.adapters.store.sqlite.store import SqliteStore
 from feedmill.model.identity import IdentityKey
 from feedmill.model.page import EntryFilter

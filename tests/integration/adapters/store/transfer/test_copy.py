@@ -19,8 +19,8 @@ from tests.support.servers.postgres import PostgresServer
 from tests.support.store_transfer import carried, compared
 from tests.support.waiting import hang_guard
 
-from feedmill.adapters.store.sqlite.key_hash import ADD_KEY, key_hash
-from feedmill.adapters.store.transfer.tables import LEFT_BEHIND, TABLES
+from feedmill.adapters.store.check_rows import LEFT_BEHIND, TABLES
+from feedmill.adapters.store.sqlite.connection import ADD_KEY, key_hash
 from feedmill.app.services import open_services
 from feedmill.config import StoreConfig
 from feedmill.engine.documents.raw_documents import load_body

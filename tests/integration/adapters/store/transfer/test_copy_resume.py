@@ -13,7 +13,7 @@ from tests.support.servers.postgres import PostgresServer
 from tests.support.store_transfer import carried, command, compared
 
 from feedmill.adapters.failpoints import JOB_POINTS
-from feedmill.adapters.store.transfer.tables import TABLES
+from feedmill.adapters.store.check_rows import TABLES
 from feedmill.app.services import open_services
 from feedmill.errors import ConflictError
 from feedmill.model.event import NewEvent

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from feedmill.adapters.store.check_rows import TABLES, Table
 from feedmill.adapters.store.tables.codec import Row, digest
-from feedmill.adapters.store.transfer.compare import Rows, TableComparison, pairs
-from feedmill.adapters.store.transfer.tables import TABLES, Table
-from feedmill.adapters.store.transfer.translate import Translation, ordering
+from feedmill.adapters.store.transfer.copy import Rows, TableComparison, pairs
+from feedmill.adapters.store.transfer.sqlite_source import Translation, ordering
 from feedmill.model.running.worker import RowDifference, Transfer
 
 THINGS = Table(

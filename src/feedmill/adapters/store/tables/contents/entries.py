@@ -29,7 +29,7 @@ from feedmill.adapters.store.tables.contents.entry_codec import (
     revision_of,
     stored_of,
 )
-from feedmill.adapters.store.tables.contents.entry_search import conditions as search_conditions
+from feedmill.adapters.store.tables.contents.fulltexts import conditions as search_conditions
 from feedmill.adapters.store.tables.paging import (
     ARTICLES,
     ENTRY_ORDERS,

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from feedmill.adapters.store.statements import RowStatement, named_values
 from feedmill.adapters.store.tables.codec import (
     Column,
     Row,
@@ -66,6 +67,42 @@ CONTENT_COLUMNS: Final = (
     "content_hash", "content_version", "field_digests", "title_hash", "item_hash",
     "article_hash", "fetch_id", "slice_offset", "slice_length", "slice_digest",
 )  # fmt: skip
+
+# How it is written.
+_CONTENT: Final = ", ".join(CONTENT_COLUMNS)
+_NEW_COLUMNS: Final = (
+    "entry_uid", "feed_no", "first_seen", "in_document", "confirmation", "same_as", "backfill",
+    *CONTENT_COLUMNS,
+)  # fmt: skip
+_REWRITTEN: Final = ("entry_id", "revisions", *CONTENT_COLUMNS)
+
+
+def _rewritten(row: str) -> list[str]:
+    """The new values; an undated entry stays where it was first seen: the reader knows only when it read it."""
+    undated = f"CASE :published_source WHEN 'first_seen' THEN {row}.first_seen ELSE :published_effective END"
+    return [undated if name == "published_effective" else f":{name}" for name in CONTENT_COLUMNS]
+
+
+INSERT: Final = RowStatement(
+    _NEW_COLUMNS,
+    "INSERT INTO entries (entry_uid, feed_no, first_seen, last_seen, seen_count, in_document,"
+    f" confirmation, same_as, backfill, {_CONTENT}) SELECT :entry_uid, :feed_no, :first_seen, :first_seen, 1,"
+    f" :in_document, :confirmation, :same_as, :backfill, {named_values(CONTENT_COLUMNS)} @from WHERE TRUE"
+    " ON CONFLICT (entry_uid) DO NOTHING RETURNING entry_uid, entry_id",
+)
+REWRITE: Final = RowStatement(
+    _REWRITTEN,
+    f"UPDATE entries SET {', '.join(map(' = '.join, zip(CONTENT_COLUMNS, _rewritten('entries'), strict=True)))},"
+    " revisions = entries.revisions + :revisions, removed_at = NULL, removed_reason = NULL,"
+    " removed_comment = NULL @from WHERE entries.entry_id = :entry_id RETURNING entries.entry_id",
+)
+REVIVE: Final = RowStatement(
+    _REWRITTEN,
+    "INSERT INTO entries (entry_id, entry_uid, feed_no, first_seen, last_seen, seen_count,"
+    f" revisions, {_CONTENT}) SELECT t.entry_id, t.entry_uid, t.feed_no, t.first_seen, t.last_seen,"
+    f" t.seen_count, t.revisions, {', '.join(_rewritten('t'))}"
+    " FROM tombstones t @also WHERE t.entry_id = :entry_id",
+)
 
 _refs: Final = msgspec.json.Decoder(tuple[tuple[str, int | None, int | None], ...]).decode
 

@@ -8,7 +8,7 @@ from typing import Final
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import blob_of, blob_row, micros
-from feedmill.adapters.store.tables.contents.tombstones import QUOTA_OF_FEED
+from feedmill.adapters.store.tables.purge import QUOTA_OF_FEED
 from feedmill.model.feed import BlobRef
 from feedmill.model.running.worker import StoreIdentity
 

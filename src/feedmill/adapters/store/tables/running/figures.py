@@ -2,13 +2,19 @@
 
 The figures of a feed's present day stand beside its schedule, in a row that every poll writes anyway; the
 first poll of another day moves them to `feed_days`. The view `feed_figures` has both. Hours of one feed are
-read from its fetches. Hours of all feeds are rows of `poll_totals`, several for one hour (`totals_writer`)
+read from its fetches. Hours of all feeds are rows of `poll_totals`, several for one hour (`TotalsWriter`)
 until housekeeping adds them up, first by the hour and later by the day.
+
+A writer keeps the sum of its hour in memory and writes it with every group of commits, in the same
+transaction: nothing is read, and writers never wait for each other. When it is unknown whether a
+transaction counted, the row stays as it is and a new one is begun, so that no poll is counted twice
+or lost.
 """
 # Tested in tests/contracts/store/test_figures.py
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from secrets import randbits
 from typing import Any, Final
 
 import msgspec
@@ -17,13 +23,11 @@ from msgspec.structs import astuple
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import Row, RowCodec, instant, json_text, micros
-from feedmill.adapters.store.tables.subscriptions.feed_lists import CIRCUIT_OPEN, LATE
-from feedmill.fetch.figures import poll_values, sum_totals, sum_values
+from feedmill.fetch.figures import TotalsCounter, poll_values, sum_totals, sum_values
 from feedmill.model.feed import FetchRecord
 from feedmill.model.running.figures import (
     BudgetCounts,
     FailureCount,
-    FeedCounts,
     FeedRank,
     Figures,
     FiguresAt,
@@ -37,6 +41,7 @@ from feedmill.model.running.figures import (
 COLUMNS: Final = Figures.__struct_fields__
 HOUR_SEC: Final = 3_600
 DAY_SEC: Final = 86_400
+_WRITER_BITS: Final = 62
 COMPACTED: Final = 0  # the writer of a row that housekeeping has added up
 
 _MAXIMA: Final = frozenset({"elapsed_ms_max", "lag_max"})
@@ -124,6 +129,51 @@ SAVE_TOTALS: Final = (
     f"{sql.insert_into('poll_totals', TOTALS_COLUMNS)}"
     " ON CONFLICT (start, span_sec, writer) DO UPDATE SET totals = excluded.totals"
 )
+
+
+class TotalsWriter:
+    """The sum of one writer's hour, and the polls that its present transaction adds to it."""
+
+    def __init__(self) -> None:
+        self._pending: list[tuple[FetchRecord, Sequence[Any]]] = []
+        self._start_anew(None)
+
+    def begin(self) -> None:
+        """A transaction begins; when the last one may not have counted, so does another row."""
+        if self._pending:
+            self._start_anew(None)
+            self._pending = []
+
+    def add(self, fetch: FetchRecord, values: Sequence[Any]) -> None:
+        """Count a poll with its `poll_values` in this transaction."""
+        self._pending.append((fetch, values))
+
+    def rows(self) -> list[Row]:
+        """What the transaction writes: start, span, writer and totals of each hour it adds to."""
+        found: list[Row] = []
+        touched = False
+        for fetch, values in self._pending:
+            hour = hour_of(fetch.fetched_at)
+            if hour != self._hour:
+                if touched:
+                    found.append(self._row())
+                self._start_anew(hour)
+            self._counter.add_poll(fetch, values)
+            touched = True
+        if touched:
+            found.append(self._row())
+        return found
+
+    def committed(self) -> None:
+        """The transaction counted."""
+        self._pending = []
+
+    def _start_anew(self, hour: datetime | None) -> None:
+        self._writer, self._hour, self._counter = randbits(_WRITER_BITS), hour, TotalsCounter()
+
+    def _row(self) -> Row:
+        start = 0 if self._hour is None else micros(self._hour)
+        return (start, HOUR_SEC, self._writer, json_text(self._counter.totals))
 
 
 # what interfaces read
@@ -302,28 +352,6 @@ def _values_of(feed_nos: list[int], days: tuple[int, int]) -> Query[dict[int, li
     return found
 
 
-def feed_counts(now: datetime) -> Query[FeedCounts]:
-    """Feeds by health, and how many are due, late and held now."""
-    healths = ", ".join(
-        f"count(CASE WHEN f.paused = 0 AND f.health = '{one}' THEN 1 END)"
-        for one in ("active", "backing-off", "suspect", "gone")
-    )
-    late = LATE.format("$1")
-    found = yield from sql.row(
-        f"SELECT count(*), count(CASE WHEN f.paused <> 0 THEN 1 END), {healths},"
-        " count(CASE WHEN f.last_fetch_at IS NULL THEN 1 END),"
-        " count(CASE WHEN s.paused = 0 AND s.next_run_at <= $1 THEN 1 END),"
-        f" count(CASE WHEN {late} THEN 1 END),"
-        " count(CASE WHEN s.paused = 0 AND s.next_run_at <= $1 AND l.next_ok_at > $1"
-        " AND l.blocked_reason IS NOT NULL THEN 1 END),"
-        f" count(CASE WHEN {CIRCUIT_OPEN} THEN 1 END)"
-        " FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
-        " JOIN lanes l ON l.lane_id = s.lane_id",
-        now,
-    )
-    return FeedCounts(**dict(zip(FeedCounts.__struct_fields__, found or (), strict=True)))
-
-
 def budget_counts(day: datetime, *, target: float) -> Query[BudgetCounts]:
     """Polls of one day that count for the error budget, and feeds that used up more than `target`."""
     counted = "polls - failed_theirs - failed_host"
@@ -410,39 +438,6 @@ def _add_up(start: int, until: int, span_sec: int) -> Query[int]:
     yield from sql.write("DELETE FROM poll_totals WHERE start >= $1 AND start < $2", start, until)
     yield from sql.write(SAVE_TOTALS, start, span_sec, COMPACTED, json_text(totals))
     return len(found) - 1
-
-
-def merge_figures(loser: int, winner: int) -> Query[None]:
-    """Give the figures of one feed to another; both are locked.
-
-    What is of the winner's present day joins it there, so that a feed has one row for each day.
-    """
-    kept = yield from sql.rows(
-        f"SELECT day, {', '.join(COLUMNS)} FROM feed_figures WHERE feed_no = $1", loser
-    )
-    today = yield from sql.value("SELECT today FROM feed_sched WHERE feed_no = $1", winner)
-    places = {name: f"${number}" for number, name in enumerate(COLUMNS, start=2)}
-    yield from sql.write_many(
-        f"UPDATE feed_sched SET {assignments(places.__getitem__, greatest='@greatest')}"
-        " WHERE feed_no = $1",
-        [(winner, *values) for day, *values in kept if day == today],
-    )
-    more = assignments(
-        lambda name: f"excluded.{name}", greatest="@greatest", own="", row="feed_days."
-    )
-    yield from sql.write_many(
-        f"{sql.insert_into('feed_days', ('feed_no', 'day', *COLUMNS))}"
-        f" ON CONFLICT (day, feed_no) DO UPDATE SET {more}",
-        [(winner, *one) for one in kept if one[0] != today],
-    )
-    failed = yield from sql.rows(
-        "SELECT day, outcome, status, polls FROM feed_failures WHERE feed_no = $1", loser
-    )
-    yield from sql.write_many(
-        count_failures(f"VALUES ({sql.slots(5)})"), [(day, winner, *rest) for day, *rest in failed]
-    )
-    yield from sql.write("DELETE FROM feed_failures WHERE feed_no = $1", loser)
-    yield from sql.write("DELETE FROM feed_days WHERE feed_no = $1", loser)
 
 
 def _summed(found: Iterable[tuple[int, str]]) -> list[tuple[int, Totals]]:

@@ -5,15 +5,17 @@ the page are read whole; so a page of 100,000 feeds costs little more than one o
 """
 # Tested in tests/contracts/store/test_feed_lists.py
 
+from datetime import datetime
 from typing import Any, Final
 
-from feedmill.adapters.store.statements import Query, rows, value
+from feedmill.adapters.store.statements import Query, row, rows, value
 from feedmill.adapters.store.tables.codec import NEVER, feed_of, micros
 from feedmill.adapters.store.tables.paging import escape_like, foreign_cursor
 from feedmill.adapters.store.tables.subscriptions.feeds import FEED_SELECT
-from feedmill.adapters.store.tables.subscriptions.merged_feeds import NOT_MERGED
+from feedmill.adapters.store.tables.subscriptions.moves import NOT_MERGED
 from feedmill.model.feed import Feed
 from feedmill.model.page import FeedFilter, FeedOrder, Page
+from feedmill.model.running.figures import FeedCounts
 
 _NAME: Final = "lower(substr(coalesce(f.title, f.url), 1, 100))"
 _KEYS: Final[dict[FeedOrder, str]] = {
@@ -77,6 +79,28 @@ def feed_states() -> Query[dict[str, int]]:
     )
     tripped = yield from value(f"SELECT count(*) FROM feeds f WHERE {CIRCUIT_OPEN}")
     return {"feeds": total - merged, "paused": paused, "circuit-open": tripped, **dict(unwell)}
+
+
+def feed_counts(now: datetime) -> Query[FeedCounts]:
+    """Feeds by health, and how many are due, late and held now."""
+    healths = ", ".join(
+        f"count(CASE WHEN f.paused = 0 AND f.health = '{one}' THEN 1 END)"
+        for one in ("active", "backing-off", "suspect", "gone")
+    )
+    late = LATE.format("$1")
+    found = yield from row(
+        f"SELECT count(*), count(CASE WHEN f.paused <> 0 THEN 1 END), {healths},"
+        " count(CASE WHEN f.last_fetch_at IS NULL THEN 1 END),"
+        " count(CASE WHEN s.paused = 0 AND s.next_run_at <= $1 THEN 1 END),"
+        f" count(CASE WHEN {late} THEN 1 END),"
+        " count(CASE WHEN s.paused = 0 AND s.next_run_at <= $1 AND l.next_ok_at > $1"
+        " AND l.blocked_reason IS NOT NULL THEN 1 END),"
+        f" count(CASE WHEN {CIRCUIT_OPEN} THEN 1 END)"
+        " FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
+        " JOIN lanes l ON l.lane_id = s.lane_id",
+        now,
+    )
+    return FeedCounts(**dict(zip(FeedCounts.__struct_fields__, found or (), strict=True)))
 
 
 def _places(where: FeedFilter, after: str | None, wanted: int) -> Query[list[Any]]:

@@ -1,24 +1,54 @@
-"""Table `fetches` and its view `schedule_decisions`: requests, and the decisions after them.
+"""Tables `fetches` and `arrival_times`, view `schedule_decisions`: requests, the decisions after them, and when entries came out.
 
 A row is compact: most fetches are 304s, and they are the volume of the whole store. Headers repeat from
 one fetch of a feed to the next, save a Date or an Age. A block of headers is kept once; a fetch names
 the block that it resembles and the values that differ, so that nothing is lost and a 304 costs some
 forty bytes of headers. The URL asked for and the final URL lead the blocks like two more header fields.
-"""
 
-from collections.abc import Sequence
-from typing import Final
+A decision is compact JSON: every poll has one, so names and defaults are left out.
+
+[now, state, outcome, hints or null, state after, delay, next poll, reason, steps, settings, arrivals,
+whole documents, late, error budgets before and after]; what comes behind the steps is missing in decisions of earlier versions, and so are
+the short forms (the view `decisions_view` reads them too):
+
+    now             0: the instant of the fetch, whose row it stands in
+    state           [interval, cadence or null]: of a healthy feed
+    outcome         0: a 304
+    state after     [interval]: the rest stayed the same, as it does for a 304; []: all of it did
+    next poll       0: when the delay is over
+    a step          "code": the rule left the interval as it is afterwards, "" being the reason;
+                    ["code"]: it made the delay of the interval
+
+SQLite keeps the arrivals beside it, once as long as they stay the same (`header_blocks`).
+
+`arrival_times` has when the entries of a feed came out, for simulations (D23). One row holds a month of a feed: six hexadecimal digits per entry, the seconds since the month began. They
+are appended as they come and sorted when they are read.
+"""
+# Tested in tests/contracts/store/
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 import msgspec
 
-from feedmill.adapters.store.statements import Query, one_of, rows, write
-from feedmill.adapters.store.tables.codec import NEVER, Column, Row, RowCodec
+from feedmill.adapters.store.statements import Query, one_of, rows, write, write_many
+from feedmill.adapters.store.tables.codec import (
+    NEVER,
+    Column,
+    Row,
+    RowCodec,
+    instant,
+    instant_or_none,
+    micros,
+    micros_or_none,
+)
 from feedmill.adapters.store.tables.paging import page_of, position
-from feedmill.adapters.store.tables.subscriptions.decision_codec import decision_of
+from feedmill.model import schedule
 from feedmill.model.feed import FetchRecord
 from feedmill.model.fetch import Headers
 from feedmill.model.page import Page
-from feedmill.model.schedule import Decision
+from feedmill.model.schedule import Decision, StoredArrival
 
 _FETCH: Final = RowCodec(
     FetchRecord,
@@ -62,6 +92,29 @@ _encode: Final = msgspec.json.Encoder().encode
 _block: Final = msgspec.json.Decoder(Headers).decode
 
 _delta: Final = msgspec.json.Decoder(tuple[tuple[int, str], ...]).decode
+
+_State = tuple[float, int, schedule.Health, int | None, tuple[float, int | None] | None]
+_Step = str | tuple[Any, ...]
+
+_MONTH_DIGITS: Final = 6  # a month has fewer than 0x28de81 seconds
+MONTH_CHARS: Final = 120_000  # of one row: 20,000 entries in a month; then the feed's pace is known
+ARRIVAL_COLUMNS: Final = ("feed_no", "month", "times")
+APPEND_ARRIVALS: Final = (
+    "ON CONFLICT (feed_no, month) DO UPDATE SET times = arrival_times.times || excluded.times"
+    f" WHERE length(arrival_times.times) < {MONTH_CHARS}"
+)
+_INSERT_ARRIVALS: Final = (
+    f"INSERT INTO arrival_times (feed_no, month, times) VALUES ($1, $2, $3) {APPEND_ARRIVALS}"
+)
+_STORED_ARRIVALS: Final = """
+SELECT e.published, e.updated, e.first_seen,
+       (SELECT max(x.fetched_at) FROM fetches x WHERE x.feed_no = e.feed_no
+          AND x.fetched_at < e.first_seen AND x.outcome IN ('fresh', 'unchanged', 'same-body'))
+  FROM entries e WHERE e.feed_no = (SELECT feed_no FROM feeds WHERE id = $1) AND e.backfill = 0
+ ORDER BY e.first_seen DESC, e.entry_id DESC LIMIT $2"""
+_MERGE_ARRIVALS: Final = f"""
+INSERT INTO arrival_times (feed_no, month, times)
+SELECT $1, a.month, a.times FROM arrival_times a WHERE a.feed_no = $2 {APPEND_ARRIVALS}"""
 
 
 def fetches(
@@ -161,3 +214,233 @@ def fetch_of(row: Row) -> FetchRecord:
 def fetch_row(fetch: FetchRecord, request_delta: str | None, response_delta: str | None) -> Row:
     """The FETCH_COLUMNS of a fetch."""
     return (*_fetch_row(fetch), request_delta or None, response_delta or None)
+
+
+class _Compact(msgspec.Struct, array_like=True, gc=False):
+    now: int
+    before: tuple[Any, ...]
+    outcome: tuple[Any, int | None, int, float | None, str] | int
+    hints: schedule.Hints | None
+    after: tuple[Any, ...]
+    delay_sec: float
+    next_poll_at: int
+    reason: schedule.DecisionReason
+    steps: tuple[_Step, ...]
+    settings: Mapping[str, schedule.Setting] | None = None
+    arrivals: schedule.Arrivals | None = None  # before and after: a decision learns nothing
+    whole_documents: bool = False
+    late_sec: float = 0.0
+    errors: tuple[schedule.ErrorBudget | None, schedule.ErrorBudget | None] | None = None
+
+
+_NO_HINTS: Final = schedule.Hints()
+_NOT_MODIFIED: Final = schedule.Outcome(kind="unchanged", http_status=304)
+_HEALTHY: Final = (0, "active", None)  # failures, health, when it was gone
+_decode: Final = msgspec.json.Decoder(_Compact).decode
+_decode_arrivals: Final = msgspec.json.Decoder(schedule.Arrivals).decode
+
+
+def arrivals_text(decision: schedule.Decision | None) -> str | None:
+    """What the decision knew of the feed's pace, where it stands in a block of its own."""
+    known = None if decision is None else decision.inputs.state.arrivals
+    return None if known is None else _encode(known).decode()
+
+
+def decision_text(
+    decision: schedule.Decision, fetched_at: datetime, *, with_arrivals: bool = True
+) -> str:
+    """Everything about the decision but what its row of `fetches` says, and the arrivals of a block."""
+    inputs, outcome = decision.inputs, decision.inputs.outcome
+    before = after = _state_row(inputs.state)
+    if decision.state is not inputs.state:
+        after = _state_row(decision.state)
+    same = after[1:] == before[1:]
+    is_timely = inputs.now + timedelta(seconds=decision.delay_sec) == decision.next_poll_at
+    parts = [
+        0 if inputs.now == fetched_at else micros(inputs.now),
+        (before[0], before[4]) if before[1:4] == _HEALTHY else before,
+        0
+        if outcome == _NOT_MODIFIED
+        else (
+            outcome.kind,
+            outcome.http_status,
+            outcome.new_entries,
+            outcome.retry_after_sec,
+            outcome.reason,
+        ),
+        None if inputs.hints == _NO_HINTS else inputs.hints,
+        () if after == before else after[:1] if same else after,
+        decision.delay_sec,
+        0 if is_timely else micros(decision.next_poll_at),
+        decision.reason,
+        tuple([_step_row(one, decision) for one in decision.steps]),
+        decision.settings,
+        inputs.state.arrivals if with_arrivals else None,
+        inputs.whole_documents,
+        inputs.late_sec,
+        _errors_of(inputs.state, decision.state),
+    ]
+    while parts[-1] in (None, False):  # as it is when it is missing
+        parts.pop()
+    return _encode(parts).decode()
+
+
+def decision_of(
+    feed_id: str, fetched_at: int, text: str, arrivals: str | None = None
+) -> schedule.Decision:
+    """The decision of its JSON, of its fetch, and of the block that holds its arrivals."""
+    one = _decode(text)
+    known = one.arrivals if arrivals is None else _decode_arrivals(arrivals)
+    before = one.before if len(one.before) != 2 else (one.before[0], *_HEALTHY, one.before[1])
+    after = (*one.after, *before[len(one.after) :])
+    now = instant(one.now or fetched_at)
+    wait = timedelta(seconds=one.delay_sec)
+    return schedule.Decision(
+        inputs=schedule.Inputs(
+            feed_id=feed_id,
+            now=now,
+            state=_state_of(before, known, one.errors[0] if one.errors else None),
+            outcome=_outcome_of(one.outcome),
+            hints=one.hints or _NO_HINTS,
+            whole_documents=one.whole_documents,
+            late_sec=one.late_sec,
+        ),
+        state=_state_of(after, known, one.errors[1] if one.errors else None),
+        delay_sec=one.delay_sec,
+        next_poll_at=instant(one.next_poll_at) if one.next_poll_at else now + wait,
+        reason=one.reason,
+        steps=tuple(_step_of(step, one, after[0]) for step in one.steps),
+        settings=one.settings,
+    )
+
+
+def _step_row(step: schedule.Step, decision: schedule.Decision) -> _Step:
+    interval_sec = decision.state.interval_sec
+    if step.before == interval_sec:
+        if step.of == "interval" and step.after == interval_sec:
+            return "" if step.code == decision.reason else step.code
+        if step.of == "delay" and step.after == decision.delay_sec:
+            return (step.code,)
+    return (step.code, step.of, step.before, step.after)
+
+
+def _step_of(step: _Step, one: _Compact, interval_sec: float) -> schedule.Step:
+    code: Any
+    of: Any
+    if isinstance(step, str):
+        code, of, before, after = step or one.reason, "interval", interval_sec, interval_sec
+    elif len(step) == 1:
+        (code,), of, before, after = step, "delay", interval_sec, one.delay_sec
+    else:
+        code, of, before, after = step
+    return schedule.Step(code=code, of=of, before=before, after=after)
+
+
+def _outcome_of(row: tuple[Any, ...] | int) -> schedule.Outcome:
+    if isinstance(row, int):
+        return _NOT_MODIFIED
+    kind, http_status, new_entries, retry_after_sec, reason = row
+    return schedule.Outcome(
+        kind=kind,
+        http_status=http_status,
+        new_entries=new_entries,
+        retry_after_sec=retry_after_sec,
+        reason=reason,
+    )
+
+
+def _state_row(state: schedule.ScheduleState) -> _State:
+    cadence = state.cadence
+    return (
+        state.interval_sec,
+        state.consecutive_failures,
+        state.health,
+        micros_or_none(state.gone_seen_at),
+        None if cadence is None else (cadence.ewma_sec, micros_or_none(cadence.last_published_at)),
+    )
+
+
+def _errors_of(
+    before: schedule.ScheduleState, after: schedule.ScheduleState
+) -> tuple[schedule.ErrorBudget | None, schedule.ErrorBudget | None] | None:
+    if before.errors is None and after.errors is None:
+        return None
+    return before.errors, after.errors
+
+
+def _state_of(
+    row: tuple[Any, ...], arrivals: schedule.Arrivals | None, errors: schedule.ErrorBudget | None
+) -> schedule.ScheduleState:
+    interval_sec, failures, health, gone_seen_at, cadence = row
+    return schedule.ScheduleState(
+        interval_sec=interval_sec,
+        consecutive_failures=failures,
+        health=health,
+        gone_seen_at=instant_or_none(gone_seen_at),
+        cadence=None if cadence is None else _cadence_of(*cadence),
+        arrivals=arrivals,
+        errors=errors,
+    )
+
+
+def _cadence_of(ewma_sec: float, last_published_at: int | None) -> schedule.Cadence:
+    published: datetime | None = instant_or_none(last_published_at)
+    return schedule.Cadence(ewma_sec=ewma_sec, last_published_at=published)
+
+
+def month_rows(feed_no: int, times: Sequence[float]) -> list[tuple[int, int, str]]:
+    """The rows that keep these times: Unix seconds."""
+    months: dict[int, list[str]] = {}
+    for seconds in times:
+        at = datetime.fromtimestamp(seconds, UTC)
+        into = ((at.day - 1) * 24 + at.hour) * 3600 + at.minute * 60 + at.second
+        months.setdefault(at.year * 100 + at.month, []).append(f"{into:06x}")
+    return [(feed_no, month, "".join(digits)) for month, digits in sorted(months.items())]
+
+
+def append_times(feed_no: int, times: Sequence[float]) -> Query[None]:
+    """Keep when entries came out."""
+    yield from write_many(_INSERT_ARRIVALS, month_rows(feed_no, times))
+
+
+def arrival_times(feed_id: str, since: datetime | None = None) -> Query[tuple[float, ...]]:
+    """When the entries of a feed came out, in order, in Unix seconds."""
+    first = 0 if since is None else since.year * 100 + since.month
+    found = yield from rows(
+        "SELECT month, times FROM arrival_times"
+        " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $1) AND month >= $2 ORDER BY month",
+        feed_id,
+        first,
+    )
+    times: list[float] = []
+    for month, digits in found:
+        began = datetime(month // 100, month % 100, 1, tzinfo=UTC).timestamp()
+        times += [
+            began + int(digits[at : at + _MONTH_DIGITS], 16)
+            for at in range(0, len(digits), _MONTH_DIGITS)
+        ]
+    after = float("-inf") if since is None else since.timestamp()
+    return tuple(sorted(at for at in times if at >= after))
+
+
+def stored_arrivals(feed_id: str, limit: int) -> Query[tuple[StoredArrival, ...]]:
+    """What stored entries and fetches say about when the newest entries came out; the oldest first."""
+    found = yield from rows(_STORED_ARRIVALS, feed_id, limit)
+    return tuple(
+        StoredArrival(
+            stated_at=instant_or_none(published if published is not None else updated),
+            first_seen=instant(first_seen),
+            previous_at=instant_or_none(previous),
+        )
+        for published, updated, first_seen, previous in reversed(found)
+    )
+
+
+def merge_times(winner: int, loser: int) -> Query[None]:
+    """Give the times of one feed to another."""
+    yield from write(_MERGE_ARRIVALS, winner, loser)
+
+
+def purge_times(before: datetime) -> Query[int]:
+    """Forget the months that ended before; how many rows went."""
+    return write("DELETE FROM arrival_times WHERE month < $1", before.year * 100 + before.month)

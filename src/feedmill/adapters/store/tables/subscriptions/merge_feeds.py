@@ -1,7 +1,7 @@
 """Merging two feeds: everything of one becomes the other's, in one transaction.
 
 Entries that both have become one row, which was first seen when the earlier was and counts what
-both counted; the id of the row that goes still leads to it (`fold_entries`). All other entries change
+both counted; the id of the row that goes still leads to it (`fold`). All other entries change
 their feed and get keys under it, so that its next document finds them. Events stay in the log as they are.
 
 Both lanes and both feeds are locked from the first statement on, so that no refresh of either commits
@@ -9,21 +9,22 @@ in between; the number of statements does not depend on how many entries there a
 """
 # Tested in tests/contracts/store/
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.statements import Query, rows, write, write_many
 from feedmill.adapters.store.tables import codec
+from feedmill.adapters.store.tables.codec import Row, json_text
 from feedmill.adapters.store.tables.contents import entry_codec
-from feedmill.adapters.store.tables.contents.fold_entries import fold, gone_and_kept, place_of
-from feedmill.adapters.store.tables.running.figures import merge_figures
-from feedmill.adapters.store.tables.subscriptions.arrival_times import merge_times
+from feedmill.adapters.store.tables.contents.fulltexts import KEEP_FULL_TERMS
+from feedmill.adapters.store.tables.running import figures
 from feedmill.adapters.store.tables.subscriptions.feeds import retag
+from feedmill.adapters.store.tables.subscriptions.fetches import merge_times
 from feedmill.adapters.store.tables.subscriptions.push import leave_feed
 from feedmill.identify.hashes import item_hash
 from feedmill.identify.merge_feeds import adopted_keys, pair_twins
@@ -31,7 +32,7 @@ from feedmill.model.base import Value
 from feedmill.model.entry import Entry
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import Lane, MergeCounts
-from feedmill.model.identity import KnownEntry
+from feedmill.model.identity import KnownEntry, digests_of
 
 _LOCK_LANES: Final = (
     "SELECT lane_id FROM lanes WHERE lane_id IN (SELECT s.lane_id FROM feed_sched s"
@@ -63,6 +64,62 @@ _SET_HASHES: Final = (
 _COLLISIONS: Final = (
     "SELECT l.scheduled_at FROM fetches l JOIN fetches w ON w.scheduled_at = l.scheduled_at"
     " WHERE l.feed_no = $1 AND w.feed_no = $2 ORDER BY 1"
+)
+
+_STATE_COLUMNS: Final = (
+    "content_hash, title, summary, content, canonical_link, published, updated, fetch_id, slice_offset,"
+    " slice_length"
+)
+_PAIRS: Final = "@rows($1, gone bigint, kept bigint) AS p"
+_STATE_LAST: Final = 2_147_483_647  # the number of the state that goes, until all are numbered anew
+_ADD_STATES: Final = f"""
+INSERT INTO entry_revisions (entry_id, number, replaced_at, changed, {_STATE_COLUMNS})
+SELECT e.entry_id, {_STATE_LAST}, $1, p.changed, {_STATE_COLUMNS}
+  FROM @rows($2, gone bigint, changed text) AS p JOIN entries e ON e.entry_id = p.gone"""
+# First below zero, where no number is taken.
+_JOIN_REVISIONS: Final = f"""
+UPDATE entry_revisions SET entry_id = n.kept, number = -n.place
+  FROM (SELECT o.entry_id, o.number, p.kept, row_number() OVER (PARTITION BY p.kept
+               ORDER BY o.replaced_at, o.number = {_STATE_LAST}, o.entry_id, o.number) AS place
+          FROM {_PAIRS} JOIN entry_revisions o ON o.entry_id IN (p.gone, p.kept)) AS n
+ WHERE entry_revisions.entry_id = n.entry_id AND entry_revisions.number = n.number"""
+_NUMBER_REVISIONS: Final = (
+    "UPDATE entry_revisions SET number = -number WHERE entry_id @in($1) AND number < 0"
+)
+# `{kept}` and `{gone}` are entries or tombstones.
+_JOIN_LINEAGE: Final = """
+UPDATE {kept} AS k SET first_seen = @least(k.first_seen, g.first_seen),
+       last_seen = @greatest(k.last_seen, g.last_seen), seen_count = k.seen_count + g.seen_count,
+       revisions = @greatest(k.revisions, g.revisions,
+                             (SELECT count(*) FROM entry_revisions r WHERE r.entry_id = k.entry_id))
+  FROM @rows($1, gone bigint, kept bigint) AS p JOIN {gone} AS g ON g.entry_id = p.gone
+ WHERE k.entry_id = p.kept"""
+_PLACE_UNDATED: Final = (
+    "UPDATE entries SET published_effective = first_seen"
+    " WHERE entry_id @in($1) AND published_source = 'first_seen'"
+)
+_SAME_AS: Final = (
+    f"UPDATE entries SET same_as = nullif(p.kept, entries.entry_id) FROM {_PAIRS}"
+    " WHERE entries.same_as = p.gone"
+)
+_FORMER_ID: Final = (
+    "INSERT INTO entry_aliases (entry_uid, entry_id) VALUES ($1, $2)"
+    " ON CONFLICT (entry_uid) DO UPDATE SET entry_id = excluded.entry_id"
+)
+
+
+# The full text of the row that goes, where the one that stays is alive and has none.
+_KEEP_FULL_TEXT: Final = (
+    f"UPDATE fulltexts SET entry_id = p.kept FROM {_PAIRS} WHERE fulltexts.entry_id = p.gone"
+    " AND NOT EXISTS (SELECT 1 FROM fulltexts o WHERE o.entry_id = p.kept)"
+    " AND EXISTS (SELECT 1 FROM entries e WHERE e.entry_id = p.kept)"
+)
+
+
+_KEEP_MEDIA: Final = (
+    f"UPDATE media SET entry_id = p.kept FROM {_PAIRS} WHERE media.entry_id = p.gone"
+    " AND NOT EXISTS (SELECT 1 FROM media o WHERE o.entry_id = p.kept AND o.url_key = media.url_key)"
+    " AND EXISTS (SELECT 1 FROM entries e WHERE e.entry_id = p.kept)"
 )
 
 
@@ -123,7 +180,7 @@ def merge_feeds(
         fetches=(yield from _move_fetches(loser.feed_no, winner.feed_no)),
         aliases=(yield from _move_rest(loser, winner)),
     )
-    yield from merge_figures(loser.feed_no, winner.feed_no)
+    yield from _merge_figures(loser.feed_no, winner.feed_no)
     yield from merge_times(winner.feed_no, loser.feed_no)
     yield from sql.write("DELETE FROM feeds WHERE feed_no = $1", loser.feed_no)
     counted = [_counted(event, counts) for event in events]
@@ -237,6 +294,40 @@ def _move_rest(loser: Side, winner: Side) -> Query[int]:
     return (yield from sql.write("UPDATE feed_aliases SET feed_no = $1 WHERE feed_no = $2", *ends))
 
 
+def _merge_figures(loser: int, winner: int) -> Query[None]:
+    """Give the figures of one feed to another; both are locked.
+
+    What is of the winner's present day joins it there, so that a feed has one row for each day.
+    """
+    kept = yield from sql.rows(
+        f"SELECT day, {', '.join(figures.COLUMNS)} FROM feed_figures WHERE feed_no = $1", loser
+    )
+    today = yield from sql.value("SELECT today FROM feed_sched WHERE feed_no = $1", winner)
+    places = {name: f"${number}" for number, name in enumerate(figures.COLUMNS, start=2)}
+    yield from sql.write_many(
+        f"UPDATE feed_sched SET {figures.assignments(places.__getitem__, greatest='@greatest')}"
+        " WHERE feed_no = $1",
+        [(winner, *values) for day, *values in kept if day == today],
+    )
+    more = figures.assignments(
+        lambda name: f"excluded.{name}", greatest="@greatest", own="", row="feed_days."
+    )
+    yield from sql.write_many(
+        f"{sql.insert_into('feed_days', ('feed_no', 'day', *figures.COLUMNS))}"
+        f" ON CONFLICT (day, feed_no) DO UPDATE SET {more}",
+        [(winner, *one) for one in kept if one[0] != today],
+    )
+    failed = yield from sql.rows(
+        "SELECT day, outcome, status, polls FROM feed_failures WHERE feed_no = $1", loser
+    )
+    yield from sql.write_many(
+        figures.count_failures(f"VALUES ({sql.slots(5)})"),
+        [(day, winner, *rest) for day, *rest in failed],
+    )
+    yield from sql.write("DELETE FROM feed_failures WHERE feed_no = $1", loser)
+    yield from sql.write("DELETE FROM feed_days WHERE feed_no = $1", loser)
+
+
 def _moments_after(instants: Sequence[int], taken: set[int]) -> list[int]:
     """For each instant the first one after it that is free."""
     found: list[int] = []
@@ -254,3 +345,93 @@ def _counted(event: NewEvent, counts: MergeCounts) -> NewEvent:
     if event.type != "feed.merged":
         return event
     return replace(event, data={**event.data, **msgspec.to_builtins(counts)})
+
+
+class Place(NamedTuple):
+    """Where one row of two that are the same entry stands."""
+
+    entry_id: int
+    entry_uid: str
+    table: str  # entries, or tombstones for what retention left
+
+    @property
+    def is_living(self) -> bool:
+        return self.table == "entries"
+
+
+def place_of(known: KnownEntry) -> Place:
+    """Where the row stands."""
+    expired = known.content_hash is None
+    return Place(known.entry_id, known.entry_uid, "tombstones" if expired else "entries")
+
+
+def gone_and_kept(theirs: Place, ours: Place) -> tuple[Place, Place]:
+    """Which of two rows goes and which stays: the winner's, if it is not expired."""
+    return (ours, theirs) if theirs.is_living and not ours.is_living else (theirs, ours)
+
+
+def fold(folds: Sequence[tuple[Place, Place]], at: datetime) -> Query[None]:
+    """Merge the first row of each pair into the second."""
+    if not folds:
+        return
+    yield from _join_revisions([one for one in folds if one[0].is_living and one[1].is_living], at)
+    for kept_table in ("entries", "tombstones"):
+        for gone_table in ("entries", "tombstones"):
+            chosen = [
+                one for one in folds if (one[1].table, one[0].table) == (kept_table, gone_table)
+            ]
+            if chosen:
+                statement = _JOIN_LINEAGE.format(kept=kept_table, gone=gone_table)
+                yield from write(statement, _pairs(chosen))
+    pairs, gone = _pairs(folds), [one.entry_id for one, _ in folds]
+    yield from write(_PLACE_UNDATED, [kept.entry_id for _, kept in folds])
+    for table in ("entry_identities", "articles", "entry_aliases"):
+        yield from write(
+            f"UPDATE {table} SET entry_id = p.kept FROM {_PAIRS} WHERE {table}.entry_id = p.gone",
+            pairs,
+        )
+    yield from write(_KEEP_FULL_TEXT, pairs)
+    yield from write(KEEP_FULL_TERMS, pairs)
+    yield from write(_KEEP_MEDIA, pairs)
+    yield from write(_SAME_AS, pairs)
+    for table in ("entries", "tombstones"):
+        yield from write(f"DELETE FROM {table} WHERE entry_id @in($1)", gone)
+    yield from write_many(_FORMER_ID, [(one.entry_uid, kept.entry_id) for one, kept in folds])
+
+
+def _join_revisions(folds: Sequence[tuple[Place, Place]], at: datetime) -> Query[None]:
+    """Both histories of each in the order of time, numbered anew.
+
+    Where the row that goes differs from the one that stays, it becomes an earlier state too.
+    """
+    if not folds:
+        return
+    ids = [place.entry_id for one in folds for place in one]
+    found = yield from rows(
+        "SELECT entry_id, field_digests, content_version FROM entries WHERE entry_id @in($1)", ids
+    )
+    stored = {one[0]: one[1:] for one in found}
+    changed = [
+        (gone.entry_id, json_text(fields))
+        for gone, kept in folds
+        if (fields := _differences(stored[gone.entry_id], stored[kept.entry_id]))
+    ]
+    yield from write(_ADD_STATES, at, json_text(changed))
+    yield from write(_JOIN_REVISIONS, _pairs(folds))
+    yield from write(_NUMBER_REVISIONS, [kept.entry_id for _, kept in folds])
+
+
+def _differences(gone: Row, kept: Row) -> tuple[str, ...]:
+    """The fields in which two rows of (field_digests, content_version) differ; none when they were
+    hashed by different recipes.
+    """
+    (theirs, by), (ours, other) = gone, kept
+    if by != other:
+        return ()
+    before, now = digests_of(theirs), dict(digests_of(ours))
+    return tuple(name for name, digest in before if now.get(name) != digest)
+
+
+def _pairs(folds: Iterable[tuple[Place, Place]]) -> str:
+    """The rows that go, and for each the one that stays, for `@rows`."""
+    return json_text([(gone.entry_id, kept.entry_id) for gone, kept in folds])

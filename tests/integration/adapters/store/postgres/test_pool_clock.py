@@ -9,8 +9,7 @@ from tests.support.postgres_contention import stores
 from tests.support.sample_refreshes import a_refresh, new_feed
 
 from feedmill.adapters.clock import SystemClock
-from feedmill.adapters.store.postgres.clock import DatabaseClock
-from feedmill.adapters.store.postgres.pool import Database
+from feedmill.adapters.store.postgres.pool import Database, DatabaseClock
 from feedmill.adapters.store.tables.codec import instant
 from feedmill.errors import StoreError
 

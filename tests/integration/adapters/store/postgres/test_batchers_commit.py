@@ -18,8 +18,8 @@ from tests.support.sample_refreshes import (
 )
 from tests.support.servers.postgres import PostgresServer
 
-from feedmill.adapters.store.postgres.claim_planner import LaneSettings
-from feedmill.adapters.store.postgres.commit_batcher import CommitBatcher
+from feedmill.adapters.store.postgres.batchers import CommitBatcher
+from feedmill.adapters.store.postgres.lanes import LaneSettings
 from feedmill.adapters.store.postgres.pool import ConnectionJob, Database, PgConnection, T
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.errors import StoreError

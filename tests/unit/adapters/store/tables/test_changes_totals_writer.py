@@ -6,7 +6,7 @@ import msgspec
 from tests.support.sample_refreshes import HOUR, NOON, a_refresh, new_feed
 
 from feedmill.adapters.store.tables.codec import feed_of_new, micros
-from feedmill.adapters.store.totals_writer import TotalsWriter
+from feedmill.adapters.store.tables.running.figures import TotalsWriter
 from feedmill.fetch.figures import poll_values
 from feedmill.model.running.figures import Totals
 

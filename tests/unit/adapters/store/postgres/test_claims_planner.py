@@ -2,17 +2,14 @@
 
 import pytest
 
-from feedmill.adapters.store.postgres.claim_planner import (
+from feedmill.adapters.store.postgres.claims import (
     SLACK_MICROS,
     SWEEP_CLAIMS,
     SWEEP_MICROS,
     ClaimPlanner,
-    host_of_lane,
-    is_split,
-    lane_keys,
-    lane_number,
     shards_of_worker,
 )
+from feedmill.adapters.store.postgres.lanes import host_of_lane, is_split, lane_keys, lane_number
 from feedmill.adapters.store.tables.lanes import SHARDS
 
 NOW = 1_772_366_400_000_000

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from feedmill.adapters.store.tables.codec import micros
-from feedmill.adapters.store.tables.subscriptions.decision_codec import decision_of, decision_text
+from feedmill.adapters.store.tables.subscriptions.fetches import decision_of, decision_text
 from feedmill.model.schedule import Cadence, Decision, Inputs, Outcome, ScheduleState, Step
 
 AT = datetime(2026, 11, 18, 8, 0, tzinfo=UTC)

@@ -12,9 +12,9 @@ from tests.support.postgres_contention import Held, stores
 from tests.support.sample_refreshes import HOUR, NOON, claim_all, new_feed
 
 from feedmill.adapters.store.postgres import lanes
-from feedmill.adapters.store.postgres.claim_planner import LaneSettings
+from feedmill.adapters.store.postgres.batchers import ReleaseBatcher
+from feedmill.adapters.store.postgres.lanes import LaneSettings
 from feedmill.adapters.store.postgres.pool import ConnectionJob, Database, T
-from feedmill.adapters.store.postgres.release_batcher import ReleaseBatcher
 from feedmill.adapters.store.postgres.store import PostgresStore
 from feedmill.adapters.store.tables.lanes import ReleasedLane
 from feedmill.errors import StoreError
