@@ -5,11 +5,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.server.transport_security import TransportSecuritySettings
 
 from feedmill.app.screeners import default_topics
@@ -154,7 +155,20 @@ def make_server(services: Services) -> MCPServer[McpState]:
         name = listed.run.__name__.rstrip("_")
         hints = listed.annotations.model_copy(update={"title": None})
         server.add_tool(listed.run, name=name, title=listed.annotations.title, annotations=hints)
+        made = server._tool_manager.get_tool(name)  # noqa: SLF001  # the SDK has no other way to its metadata
+        if made is not None:
+            made.fn_metadata = _TextAsItStands.model_construct(**dict(made.fn_metadata))
     return server
+
+
+class _TextAsItStands(FuncMetadata):
+    """Arguments of a call. The SDK reads texts as JSON where a parameter may be null, too: a search for `null` listed everything."""
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        """The arguments, lists and objects out of their JSON, texts as they came."""
+        fields = self.arg_model.model_fields
+        texts = {name for name, field in fields.items() if str in get_args(field.annotation)}
+        return super().pre_parse_json(data) | {n: data[n] for n in texts & data.keys()}
 
 
 class _CallMiddleware:

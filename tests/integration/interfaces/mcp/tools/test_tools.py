@@ -214,6 +214,21 @@ def test_entries_are_searched_and_filtered(told: Callable[[Story], None]) -> Non
     told(story)
 
 
+@pytest.mark.parametrize("text", ["null", "[77]", '{"a": 1}'])
+def test_a_text_that_reads_like_json_is_searched_for_as_it_stands(
+    told: Callable[[Story], None], text: str
+) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        titles = (item(1, title="One"), item(2, title=f"Two {text}"))
+        await stage.poll(await stage.add("/feed", document(rss(*titles))))
+
+        found = await ask("list_entries", query=text)
+
+        assert [one["untrusted"]["title"] for one in found["entries"]] == [f"Two {text}"]
+
+    told(story)
+
+
 def test_a_long_text_is_cut_and_said_to_be(told: Callable[[Story], None]) -> None:
     async def story(stage: Stage, ask: Ask) -> None:
         feed = await stage.add("/feed", document(rss(item(1, text="<p>" + "word " * 400))))
