@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _HISTORY: Final = 100  # fetches that are looked at to find the beginning of a row of failures
 _SHOWN: Final = 10
+_WAIT: Final = "Wait: it is polled again, at longer intervals"
 _BROKEN: Final = frozenset({"markup-recovered", "items-salvaged", "truncated", "namespace-guessed"})
 
 # Each kind in words, and what to do about it.
@@ -33,7 +34,7 @@ _WORDS: Final[dict[HealthKind, tuple[str, str]]] = {
         "The server's TLS certificate or handshake is invalid",
         "The publisher has to repair it; feedmill never skips the check by itself",
     ),
-    "network": ("No answer came over the network", "Wait: it is polled again, at longer intervals"),
+    "network": ("No complete answer came over the network", _WAIT),
     "http": ("The server answers, but not with the feed", "See the status and the detail"),
     "too-large": (
         "The document is larger than the limits allow",
@@ -48,6 +49,14 @@ _WORDS: Final[dict[HealthKind, tuple[str, str]]] = {
         "To allow it, add its network to FEEDMILL_EGRESS_ALLOW_CIDRS",
     ),
     "gone": ("The publisher says that the feed is gone", "Remove it, or look for a new address"),
+}
+# What to do about one reason, where that is more than what its kind asks for.
+_ADVICE: Final = {
+    "auth-required": "The feed wants a login: give its user name and password, with `feedmill add --username` or PATCH",
+    "not-found": "Check the address, or look for a new one: `feedmill discover` of its site",
+    "rate-limited": "Wait: the server asked for fewer requests, and says when",
+    "server-error": _WAIT,
+    "unavailable": _WAIT,
 }
 _KINDS: Final[dict[str, HealthKind]] = {
     "bot-wall": "bot-wall",
@@ -186,7 +195,7 @@ def _words(
     if flaw is not None:
         said.append(f"The XML is broken at line {flaw.line}, column {flaw.column}: {flaw.message}.")
     if since is not None and kind in _WORDS:
-        said += [_tried(feed, since), f"{_WORDS[kind][1]}."]
+        said += [_tried(feed, since), f"{_ADVICE.get(feed.last_result or '', _WORDS[kind][1])}."]
     if kind != "paused":
         said.append(hold or _next(feed, now))
     return tuple(said)
@@ -203,7 +212,7 @@ def _state(feed: Feed, kind: HealthKind, now: datetime) -> str:
         how = "is well" if feed.schedule.circuit == "closed" else "answers, but not always"
         return f"The feed {how}; it last answered {ago} ago ({feed.last_result})."
     status = f"HTTP {feed.last_status}, " if feed.last_status is not None else ""
-    detail = f": {feed.last_detail}" if feed.last_detail else ""
+    detail = f": {feed.last_detail}" if feed.last_detail and kind != "gone" else ""
     return f"{_WORDS[kind][0]} ({status}{feed.last_result}){detail}."
 
 

@@ -130,3 +130,24 @@ def test_a_fault_whose_document_is_gone_is_not_made_up(
         assert (health.line, health.column) == (None, None)
 
     play(story)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        pytest.param(401, "The feed wants a login", id="login"),
+        pytest.param(404, "Check the address", id="not found"),
+        pytest.param(500, "Wait: it is polled again", id="server error"),
+        pytest.param(403, "See the status and the detail", id="another status"),
+    ],
+)
+def test_health_says_what_to_do_about_the_status(play: Play, status: int, words: str) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", said(status))
+        await stage.poll(feed)
+
+        health = await queries.health(feed.id, stage.services)
+
+        assert any(one.startswith(words) for one in health.words)
+
+    play(story)
