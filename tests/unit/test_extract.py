@@ -114,6 +114,7 @@ def test_page_that_trafilatura_gives_up_on_may_have_a_selector(
 
 def test_words_are_counted_without_markup() -> None:
     assert count_words("<p>one <b>two</b></p><p>three</p>") == 3
+    assert count_words("<p>東京都 2025</p><p>สวัสดี</p>") == 2 + 1 + 3
     assert count_words(" ") == 0
 
 
