@@ -149,8 +149,15 @@ FIRST_DAY: Final = (
     "status",
 )
 
-# The other verb of the same thing.
-IN_FILE_OF: Final = {"resume": "pause", "api": "serve"}
+# Short commands that are verbs of one thing share a file.
+IN_FILE_OF: Final = {
+    **dict.fromkeys(("show", "pause", "resume", "remove"), "feed"),
+    "entry": "entries",
+    **dict.fromkeys(("raw", "diff", "fixture"), "documents"),
+    "stats": "status",
+    "api": "serve",
+    **dict.fromkeys(("init", "migrate", "doctor", "verify", "purge", "reindex"), "home"),
+}
 
 # Commands that run until a signal stops them; their imports take longer than those of the others.
 LONG_RUNNING: Final = frozenset({"run", "serve", "worker", "api", "relay"})

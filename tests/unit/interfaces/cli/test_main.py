@@ -32,8 +32,7 @@ def test_every_module_of_the_commands_folder_is_a_command() -> None:
     } == {
         f"{room}.{name.replace('-', '_')}{'_' if name in ('list', 'import') else ''}"
         for room, (_, names) in ROOMS.items()
-        for name in names
-        if IN_FILE_OF.get(name) not in names
+        for name in (IN_FILE_OF.get(name, name) for name in names)
     }
 
 

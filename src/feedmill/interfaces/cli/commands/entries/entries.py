@@ -1,4 +1,5 @@
-"""`feedmill entries`: list entries; the filters of entries as options, for `feedmill search` too."""
+"""`feedmill entries` and `feedmill entry`: list entries, show one; the filters as options, for `feedmill search` too."""
+# Tested in tests/integration/interfaces/cli/
 
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -9,12 +10,13 @@ import click
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import feed_id_of
 from feedmill.engine.service.ranges import check_filter
-from feedmill.interfaces.cli.command import show_pages
+from feedmill.errors import NotFoundError
+from feedmill.interfaces.cli.command import Answer, command, show_pages
 from feedmill.interfaces.cli.options import flag, list_options, option, parse_time
-from feedmill.interfaces.cli.output import emphasised, shorten, show_text
+from feedmill.interfaces.cli.output import emphasised, shorten, show_facts, show_text
 from feedmill.model.event import StoredEntry
 from feedmill.model.page import EntryFilter, Page
-from feedmill.publish.to_json import entry_wire
+from feedmill.publish.to_json import entry_wire, revision_wire
 
 _FILTERS: Final = (
     option("--feed FEED", "Only this feed."),
@@ -109,3 +111,26 @@ def _show(found: Sequence[StoredEntry]) -> None:
         show_text(f"{published}  {emphasised(shorten(title, 120))}", first="")
         for line in (shorten(feed, 120), shorten(link, 400), uid):
             show_text(line)
+
+
+@command()
+@click.argument("entry_uid")
+@flag("--revisions", "Show earlier revisions too.")
+async def entry(services: Services, entry_uid: str, *, revisions: bool) -> Answer:
+    """Show one entry."""
+    found = await services.store.entry(entry_uid)
+    if found is None:
+        message = f"there is no entry {entry_uid!r}"
+        raise NotFoundError(message, "`feedmill entries` lists them")
+    shape = entry_wire(found)
+    if not revisions:
+        return Answer(shape, lambda: show_facts(shape))
+    history = [revision_wire(one) for one in await services.store.revisions(entry_uid)]
+
+    def show() -> None:
+        show_facts(shape)
+        for number, one in enumerate(history, 1):
+            click.echo()
+            show_facts({f"revision {number}": one})
+
+    return Answer({**shape, "history": history}, show)

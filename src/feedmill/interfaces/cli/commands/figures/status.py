@@ -1,8 +1,9 @@
-"""`feedmill status`: the whole engine on one screen."""
+"""`feedmill status` and `feedmill stats`: the whole engine on one screen, and counts."""
 # Tested in tests/integration/interfaces/cli/commands/figures/test_top_and_status.py
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.hosts import host_in_words
+from feedmill.engine.service.queries import counts
 from feedmill.engine.service.status import status as engine_status
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.output import format_bytes, show_line
@@ -80,3 +81,10 @@ def _failure(failure: FailureShape) -> str:
 
 def _level(level: LevelShape) -> str:
     return f"{'met   ' if level.met else 'MISSED'} {level.words}"
+
+
+@command()
+async def stats(services: Services) -> Answer:
+    """Count feeds, entries, fetches and events."""
+    found = (await counts(services)).counts
+    return Answer(found, "\n".join(f"{key:<28}{value:>12,}" for key, value in found.items()))
