@@ -25,13 +25,11 @@ from feedmill.interfaces.console.pages import (
     hosts,
     jobs,
     log,
-    login,
     overview,
     review,
     simulate,
     tokens,
     webhooks,
-    workers,
 )
 from feedmill.interfaces.console.render import go_to, page
 from feedmill.interfaces.console.session import authorise
@@ -39,7 +37,7 @@ from feedmill.interfaces.server_state import AnyRequest
 from feedmill.observe.log import logger
 
 _PAGES: Final = (
-    login, overview, feeds, feed, fetch, hosts, entries, review, jobs, simulate, log, workers, webhooks, tokens,
+    overview, feeds, feed, fetch, hosts, entries, review, jobs, simulate, log, webhooks, tokens,
 )  # fmt: skip
 _TYPES: Final = {
     "console.css": "text/css; charset=utf-8",

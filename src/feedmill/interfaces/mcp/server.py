@@ -19,8 +19,14 @@ from feedmill.engine.service.auth import check_binding
 from feedmill.engine.two_phase.sidecar_files import WindowLibrary
 from feedmill.interfaces.http_server import BadRequestAnswer, http_server, listen
 from feedmill.interfaces.mcp.auth import JSON, McpAuth, error_body
-from feedmill.interfaces.mcp.conventions import compact, plain_error, refusal, unknown_arguments
-from feedmill.interfaces.mcp.tool import McpState, translate_errors
+from feedmill.interfaces.mcp.tool import (
+    McpState,
+    compact,
+    plain_error,
+    refusal,
+    translate_errors,
+    unknown_arguments,
+)
 from feedmill.interfaces.mcp.tools import feeds_and_entries
 from feedmill.interfaces.mcp.tools.candidates import (
     explain_candidate,

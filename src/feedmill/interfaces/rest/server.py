@@ -38,7 +38,6 @@ from feedmill.interfaces.rest.routes import (
     jobs,
     media,
     metafeeds,
-    push,
     status,
     webhooks,
 )
@@ -49,7 +48,7 @@ from feedmill.version import __version__
 # In the order of the document.
 _GROUPS: Final = (
     feeds.routes, entries.routes, events.routes, events.cursors, import_export.routes, webhooks.routes, hosts.routes,
-    jobs.routes, entries.clusters, media.routes, push.routes, metafeeds.hub, metafeeds.routes, status.routes,
+    jobs.routes, entries.clusters, media.routes, hosts.push, metafeeds.hub, metafeeds.routes, status.routes,
 )  # fmt: skip
 
 

@@ -1,10 +1,12 @@
-"""Jobs: background work, its progress, cancel and retry."""
-# Tested in tests/integration/interfaces/console/test_jobs.py
+"""Jobs: background work, its progress, cancel and retry; workers: the processes that do it, their heartbeats and leases."""
+# Tested in tests/integration/interfaces/console/
 
+from datetime import timedelta
 from typing import Any, Final
 
 from litestar import Response, post
 
+from feedmill.engine.run.readiness import SILENT_AFTER_SEC
 from feedmill.engine.service.jobs import cancel_job, list_jobs, retry_job
 from feedmill.errors import NotFoundError
 from feedmill.interfaces.console.render import go_to, view
@@ -15,6 +17,7 @@ from feedmill.model.running.job import JOB_STATES
 HERE: Final = "/console/jobs"
 _PER_PAGE: Final = 50
 _MOST_DIGITS: Final = 18
+_MOST_LANES: Final = 200
 
 
 @view("/console/jobs", "jobs.html", "Jobs")
@@ -59,3 +62,17 @@ async def change(request: AnyRequest) -> Response[bytes]:
         case other:
             raise unknown_action(other)
     return go_to(request, HERE, words)
+
+
+@view("/console/workers", "workers.html", "Workers")
+async def workers(request: AnyRequest) -> dict[str, Any]:
+    """Every process, with the hosts that it has leased."""
+    services = services_of(request)
+    now = services.clock.now()
+    silent = now - timedelta(seconds=SILENT_AFTER_SEC)
+    found = await services.store.workers()
+    return {
+        "workers": [(view, view.worker is None or view.worker.seen_at < silent) for view in found],
+        "due": await services.store.due_lanes(now),
+        "most": _MOST_LANES,
+    }

@@ -1,21 +1,82 @@
-"""API tokens: create, rotate, revoke."""
-# Tested in tests/integration/interfaces/console/test_tokens.py
+"""API tokens: create, rotate, revoke; login by one of them, and logout."""
+# Tested in tests/integration/interfaces/console/
 
 from datetime import timedelta
 from typing import Any, Final, get_args
 
-from litestar import Response, post
+from litestar import Response, get, post
 
-from feedmill.engine.service.auth import get_token, issue_token, revoke_token, rotate_token
+from feedmill.engine.service.auth import (
+    authenticate,
+    close_session,
+    get_token,
+    issue_token,
+    open_session,
+    revoke_token,
+    rotate_token,
+)
 from feedmill.errors import UsageError
-from feedmill.interfaces.console.render import confirm_page, go_to, secret_page, view
+from feedmill.interfaces.console import session
+from feedmill.interfaces.console.render import (
+    confirm_page,
+    go_to,
+    local_path,
+    page,
+    secret_page,
+    view,
+)
 from feedmill.interfaces.console.session import SCOPE, read_form, text_field, unknown_action
-from feedmill.interfaces.server_state import AnyRequest, services_of
+from feedmill.interfaces.request_auth import check_rate
+from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.model.running.webhook import Scope
 
 HERE: Final = "/console/tokens"
 _OVERLAP: Final = timedelta(days=1)
 _MOST_DAYS: Final = 3_650
+
+
+@get("/console/login")
+async def login(request: AnyRequest) -> Response[bytes]:
+    """The form; who is logged in already goes on."""
+    target = local_path(request.query_params.get("next", "/"))
+    if await session.caller_of(request) is not None:
+        return go_to(request, target)
+    return page(request, "login.html", title="Log in", target=target, problem="")
+
+
+@post("/console/login", status_code=200)
+async def log_in(request: AnyRequest) -> Response[bytes]:
+    """Open a session for a token that holds."""
+    form, state = await session.read_form(request), app_state_of(request)
+    services = state.services
+    target = local_path(str(form.get("next", "/")))
+    caller = await authenticate(str(form.get("token", "")).strip(), services.store, services.clock)
+    check_rate(state.limiter, caller, request.client.host if request.client else "")
+    if caller is None:
+        problem = "This token is not valid: it is mistyped, has expired or was revoked."
+        return page(
+            request, "login.html", title="Log in", status=403, target=target, problem=problem
+        )
+    secret = await open_session(caller, session.LASTS, services.store, services.clock)
+    cookies = [
+        session.private_cookie(request, session.SESSION_COOKIE, secret, lasts=session.LASTS),
+        session.private_cookie(request, session.FORM_COOKIE, None),
+    ]
+    return go_to(request, target, cookies=cookies)
+
+
+@post("/console/logout", status_code=200)
+async def log_out(request: AnyRequest) -> Response[bytes]:
+    """End the session."""
+    await session.read_form(request)
+    secret = session.session_of(request)
+    if secret is not None:
+        await close_session(secret, services_of(request).store)
+    return go_to(
+        request,
+        "/console/login",
+        cookies=[session.private_cookie(request, session.SESSION_COOKIE, None)],
+    )
 
 
 @view("/console/tokens", "tokens.html", "Tokens", scope="admin")
