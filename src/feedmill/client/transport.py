@@ -262,11 +262,13 @@ async def follow(
     went back says so with an event `log.rewound`, or refuses the position: RefusedError, `log-rewound`.
     """
     seq, wait = after, _FIRST_WAIT_SEC
+    lost_some = False
     while True:
         pause: float | None = None
         stream = SseParser()
         try:
-            async for event in _connection(transport, stream, seq, silence_sec):
+            begin = 0 if lost_some else seq
+            async for event in _connection(transport, stream, begin, silence_sec):
                 if event.seq <= seq:
                     continue
                 if event.seq > seq + 1 and event.type != "log.rewound":
@@ -276,6 +278,9 @@ async def follow(
         except UnreachableError:
             pass
         except ProblemError as problem:
+            if problem.reason == "not-kept" and not lost_some:
+                lost_some = True  # the first event that is left says how many
+                continue
             if problem.status < 500 and not isinstance(problem, BusyError):
                 raise
             pause = min(problem.retry_after_sec or 0.0, _LONGEST_PAUSE_SEC)

@@ -120,6 +120,27 @@ def test_a_watch_that_misses_an_event_says_so_and_shows_nothing_of_what_follows(
     hold(conversation)
 
 
+def test_watch_after_events_that_were_deleted_says_how_many_are_missing() -> None:
+    async def conversation(mill: Publisher, client: Client) -> None:
+        problem = (
+            b'{"type":"/problems/not-kept","title":"Deleted","status":410,"reason":"not-kept"}'
+        )
+        gone = Answer(
+            status=410, headers=(("Content-Type", "application/problem+json"),), body=problem
+        )
+        mill.script(STREAM, gone, sse(7, 8))
+
+        with pytest.raises(GapError) as gap:
+            async for _ in client.watch(after=3):
+                pass
+
+        assert (gap.value.seq, gap.value.found) == (3, 7)
+        asked = [request.header("last-event-id") for request in mill.requests_to(STREAM)]
+        assert asked == ["3", "0"]
+
+    hold(conversation)
+
+
 def test_watch_hands_out_the_event_of_a_log_that_went_back_whatever_its_number() -> None:
     async def conversation(mill: Publisher, client: Client) -> None:
         rewound = replace(event(1_000_009), type="log.rewound", feed_id="")

@@ -31,7 +31,7 @@ from feedmill.media.select import rules_of
 from feedmill.model.base import filled
 from feedmill.model.derived.fetched import MediaRules
 from feedmill.model.derived.search import SearchQuery
-from feedmill.model.event import StoredEntry
+from feedmill.model.event import Event, StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import RawDocument
 from feedmill.model.page import EntryFilter, LinePage
@@ -337,22 +337,44 @@ async def events(
     return shapes.EventPage(items=tuple(found), next=last, last_seq=last_seq)
 
 
-async def check_position(services: Services, after: int, after_id: str | None = None) -> None:
-    """ConflictError when the log has not reached this number, or has another event there.
+async def check_position(
+    services: Services, after: int, after_id: str | None = None, *, whole: bool = True
+) -> None:
+    """ConflictError when the log has not reached this number, or has another event there; NotKeptError after a loss.
 
     A cursor beyond the end is of a log that went back, or of another one: waiting there would skip in
-    silence whatever gets those numbers next.
+    silence whatever gets those numbers next. What came right after a number may have been deleted by age: that is said too,
+    unless what is left is asked for (0, or `whole` is false).
     """
-    found = (
-        await services.store.events(after=min(after, shapes.MAX_SEQ) - 1, limit=1) if after else ()
-    )
-    if found and found[0].seq == after and after_id not in (None, found[0].id):
+    if not after:
+        return
+    near = await services.store.events(after=min(after, shapes.MAX_SEQ) - 1, limit=2)
+    if near and near[0].seq == after and after_id not in (None, near[0].id):
         message = f"event {after} is not {after_id} in this log: it went back"
         raise ConflictError(message, reason="log-rewound", hint=_REWOUND)
-    if after and not found:
+    coming = [one for one in near if one.seq > after]
+    if not near:
         last = await services.store.last_seq()
         if after > last:
             raise _beyond_end(after, last)
+        if after < last:  # perhaps an event has got its number since
+            coming = [*await services.store.events(after=after, limit=1)]
+            if not coming and whole:
+                raise _not_kept(after, last + 1)
+    if whole and coming and not _follows(coming[0], after):
+        raise _not_kept(after, coming[0].seq)
+
+
+def _follows(event: Event, after: int) -> bool:
+    """Whether no event ever stood between; `log.rewound` leaps from where the log had ended."""
+    if event.type == "log.rewound":
+        return int(event.data["log_ended_at"]) <= after
+    return event.seq == after + 1
+
+
+def _not_kept(after: int, found: int) -> NotKeptError:
+    message = f"the events between {after} and {found} were deleted by retention"
+    return NotKeptError(message, "ask after 0 for all remaining events")
 
 
 def _beyond_end(after: int, last: int) -> ConflictError:

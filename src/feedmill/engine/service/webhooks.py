@@ -206,7 +206,7 @@ async def _before(from_seq: int, services: Services) -> int:
     if from_seq < 1:
         message = "events are numbered from 1"
         raise UsageError(message)
-    await check_position(services, from_seq - 1)
+    await check_position(services, from_seq - 1, whole=False)
     return from_seq - 1
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from feedmill.engine.service import queries
-from feedmill.errors import CrowdedError, NotKeptError
+from feedmill.errors import CrowdedError
 from feedmill.interfaces.grpc.errors import SHUTTING_DOWN
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
 from feedmill.interfaces.grpc.handlers import CallContext, StreamEnd
@@ -48,7 +48,7 @@ async def watch_events(
 ) -> AsyncGenerator[pb.WatchReply | None, None]:
     """Batches of events without end; None from time to time while there are none."""
     wanted = parse_event_request(request)
-    await _check_place(wanted.after, room)
+    await queries.check_position(room.services, wanted.after)
     with _Seat(room):
         after = wanted.after
         yield pb.WatchReply(next=after)  # the stream is open
@@ -84,25 +84,6 @@ class _Seat:
 
     def __exit__(self, *_: object) -> None:
         self._room.watchers.discard(self)
-
-
-async def _check_place(after: int, room: CallContext) -> None:
-    """Raise when resuming would silently lose events.
-
-    A number that the log has not reached is of another log, or of a lost one: waiting there would
-    be silence until it is passed. What came right after a number may be gone by age; only 0 means
-    "whatever is left".
-    """
-    await queries.check_position(room.services, after)
-    coming = await room.services.store.events(after=after, limit=1)
-    if (
-        after
-        and coming
-        and coming[0].seq > after + 1
-        and coming[0].type != "log.rewound"  # it leaps; what it leaps over never existed
-    ):
-        message = f"the events between {after} and {coming[0].seq} were deleted by retention"
-        raise NotKeptError(message, "watch after 0 for all remaining events")
 
 
 def _bunches(events: tuple[Any, ...], position: int) -> list[pb.WatchReply]:

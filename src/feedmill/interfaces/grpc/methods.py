@@ -207,6 +207,7 @@ async def _raw(request: pb.RawRequest, room: CallContext) -> AsyncGenerator[pb.R
 
 async def _list_events(request: pb.ListEventsRequest, room: CallContext) -> pb.EventPage:
     wanted = parse_event_request(request)
+    await queries.check_position(room.services, wanted.after)
     ask = partial(queries.events, room.services, **structs.asdict(wanted))
     return await _fitting(request, room, ask, events_message)
 

@@ -249,6 +249,9 @@ def test_a_watcher_who_comes_too_late_learns_that_events_are_gone(
 
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await visitor.stream("Events/Watch", after_seq=3).read()
+        with pytest.raises(grpc.aio.AioRpcError) as listed:
+            await visitor.ask("Events/List", after_seq=3)
+        assert reason_of(listed.value) == "not-kept"
         edge, _ = await read_until(visitor.stream("Events/Watch", after_seq=5), 10)
         left, _ = await read_until(visitor.stream("Events/Watch"), 10)
 

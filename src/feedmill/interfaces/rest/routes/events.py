@@ -42,7 +42,12 @@ cursors = Routes("/cursors", "events")
 
 
 @routes.get(
-    "/", "read", "bad-parameter log-rewound", gives=EventPage, lines=True, conditional=False
+    "/",
+    "read",
+    "bad-parameter log-rewound not-kept",
+    gives=EventPage,
+    lines=True,
+    conditional=False,
 )
 async def list_events(
     request: AnyRequest,
@@ -68,7 +73,7 @@ async def list_events(
 @routes.get(
     "/stream",
     "read",
-    "bad-parameter log-rewound too-many-streams",
+    "bad-parameter log-rewound not-kept too-many-streams",
     gives=str,
     media_type=SSE,
     conditional=False,

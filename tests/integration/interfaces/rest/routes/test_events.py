@@ -2,11 +2,12 @@
 
 import asyncio
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.support.rest_client import RestMill, lines_of
 from tests.support.sample_refreshes import NOON, new_feed
 from tests.support.waiting import HANG_GUARD_SEC, block_until
 
+from feedmill.app.services import DATABASE_NAME
 from feedmill.config import ServeConfig
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.errors import StoreError
@@ -139,6 +141,24 @@ class TestStream:
 
         assert (answer.status, answer.problem) == (409, "log-rewound")
         assert "ends at 10" in answer.json["detail"]
+
+    @pytest.mark.parametrize("kept", [4, 1], ids=["some are left", "one is left"])
+    def test_position_before_events_that_were_deleted_is_gone(
+        self, mill: RestMill, tmp_path: Path, kept: int
+    ) -> None:
+        """A filter would hide that numbers are missing."""
+        mill.tell(add_ten)
+        with closing(sqlite3.connect(tmp_path / DATABASE_NAME)) as connection, connection:
+            connection.execute("DELETE FROM outbox WHERE seq <= ?", (10 - kept,))
+
+        for path in ("/events?after=3&types=new_entry", "/events/stream?after=3"):
+            gone = mill.ask(path)
+            assert (gone.status, gone.problem) == (410, "not-kept")
+        left = mill.ask("/events?after=0").json["items"]
+        edge = mill.ask(f"/events?after={10 - kept}").json["items"]
+
+        assert [one["seq"] for one in left] == [one["seq"] for one in edge]
+        assert len(left) == kept
 
     def test_position_with_the_id_of_another_event_is_a_conflict(self, mill: RestMill) -> None:
         mill.tell(add_ten)
