@@ -1,7 +1,7 @@
 """Extracts the text of a web page: by the feed's own selector (CSS or XPath) first, else by trafilatura in its fast mode.
 
 Bad markup gives a result, never an exception. Work is not bounded here: callers that read foreign pages do
-it in a process with a deadline and a memory limit (adapters/extractor). The HTML is not sanitised yet.
+it in a process with a deadline and a memory limit (adapters/extractor.py). The HTML is not sanitised yet.
 """
 
 import re

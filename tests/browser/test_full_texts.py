@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from feedmill.adapters.extractor.child import answer_of
+from feedmill.adapters.extractor import answer_of
 from feedmill.model.derived.fetched import ExtractedText, PageTask
 
 _CASES = json.loads((Path(__file__).parents[1] / "vectors" / "xss.json").read_text("utf-8"))[

@@ -1,6 +1,6 @@
 """Web pages with a text of their own, for tests of full texts."""
 
-from feedmill.adapters.extractor.child import answer_of
+from feedmill.adapters.extractor import answer_of
 from feedmill.engine.run.services import Services
 from feedmill.model.derived.fetched import ExtractedText, NoFullText, PageTask
 from feedmill_demo.server.script import Answer

@@ -82,7 +82,7 @@ async def write_snapshot(path: Path, services: Services) -> None:
 
 async def _write_snapshot(path: Path, services: Services) -> None:
     if services.config.store.url is None:
-        from feedmill.adapters.exports.sqlite_file import copy_database  # noqa: PLC0415  # rarely needed
+        from feedmill.adapters.exports.plain import copy_database  # noqa: PLC0415  # rarely needed
 
         database = Path(services.config.store.home) / DATABASE_NAME
         await asyncio.to_thread(copy_database, database, path)
@@ -108,12 +108,12 @@ def _writer(
         raise UsageError(message)
     match form:
         case "ndjson" | "csv":
-            from feedmill.adapters.exports import lines  # noqa: PLC0415  # rarely needed
+            from feedmill.adapters.exports import plain  # noqa: PLC0415  # rarely needed
 
-            make = lines.ndjson_writer if form == "ndjson" else lines.csv_writer
+            make = plain.ndjson_writer if form == "ndjson" else plain.csv_writer
             return make(path, fields, resume_at=resume_at)
         case "sqlite":
-            from feedmill.adapters.exports.sqlite_file import SqliteWriter  # noqa: PLC0415
+            from feedmill.adapters.exports.plain import SqliteWriter  # noqa: PLC0415
 
             return SqliteWriter(path or Path(), name, fields)
         case "parquet":

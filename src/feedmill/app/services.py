@@ -141,7 +141,7 @@ def _fetcher(config: Config, clock: Clock) -> "CurlFetcher":
 
 
 def _extractor(config: Config) -> Extractor:
-    from feedmill.adapters.extractor.pool import ExtractorPool  # noqa: PLC0415  # see Deferred
+    from feedmill.adapters.extractor import ExtractorPool  # noqa: PLC0415  # see Deferred
 
     return ExtractorPool(config.fulltext)
 

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from tests.support.waiting import hang_guard
 from tests.support.web_pages import page
 
-from feedmill.adapters.extractor import pool as pool_module
-from feedmill.adapters.extractor.pool import ExtractorPool
+from feedmill.adapters import extractor as pool_module
+from feedmill.adapters.extractor import ExtractorPool
 from feedmill.config import FullTextConfig
 from feedmill.errors import MissingExtraError
 from feedmill.model.derived.fetched import ExtractedText, NoFullText, PageTask

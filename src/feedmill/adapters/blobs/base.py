@@ -16,7 +16,6 @@ from datetime import timedelta
 from typing import Final, Protocol, TypeVar
 
 from feedmill.adapters.blobs.errors import blob_error, closed_error
-from feedmill.adapters.blobs.read import BodyReader, open_reader, verify_segments
 from feedmill.adapters.blobs.record import (
     PACKED_SUFFIX,
     IntactRecord,
@@ -28,7 +27,14 @@ from feedmill.adapters.blobs.record import (
     payload_of,
     ref_of,
 )
-from feedmill.adapters.blobs.repack import Bodies, reencode, sweep
+from feedmill.adapters.blobs.sealed_segments import (
+    Bodies,
+    BodyReader,
+    open_reader,
+    reencode,
+    sweep,
+    verify_segments,
+)
 from feedmill.engine.ports.io import Clock
 from feedmill.errors import BlobError, UsageError
 from feedmill.model.feed import BlobRef

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 from pyarrow import parquet
 
-from feedmill.adapters.exports.lines import open_file
+from feedmill.adapters.exports.plain import open_file
 from feedmill.model.running.export import ExportRow, Field
 
 _TYPES: Final = {

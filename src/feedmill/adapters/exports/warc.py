@@ -17,7 +17,7 @@ import msgspec
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from feedmill.adapters.exports.lines import open_file
+from feedmill.adapters.exports.plain import open_file
 from feedmill.model.running.export import ExportRow, Field
 from feedmill.version import __version__
 

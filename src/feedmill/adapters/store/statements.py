@@ -37,6 +37,10 @@ for all of them, which come as arrays (`unnest`). It has macros of its own:
     @values                     the rows to be inserted as they are
     @locked_entries             `entries`, locked in one order; the first value of the rows is the number
     @add_keys                   registers identity keys, as @add_key does, in the order of their hashes
+
+Pages of lists are the same in every database: a page is found by its key, never by counting rows. Cursors are opaque to callers: an entry's
+`first_seen.published.entry_id`, `published.entry_id` or `score.entry_id`, a fetch's `scheduled_at`, a
+feed's number, an article's `entry_id.article_hash`.
 """
 
 import re
@@ -46,9 +50,11 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from feedmill.adapters.store.tables.codec import Row, micros
+from feedmill.adapters.store.tables.codec import NEVER, Row, micros
+from feedmill.errors import UsageError
 from feedmill.model.derived.search import SearchQuery, Term
 from feedmill.model.event import NewEvent
+from feedmill.model.page import Page
 
 T = TypeVar("T")
 
@@ -292,3 +298,75 @@ def _statement(
 ) -> Statement:
     given = [micros(one) if isinstance(one, datetime) else one for one in arguments]
     return Statement(kind, sql, given, timeout_sec)
+
+
+def page_of(
+    rows: Sequence[Row], limit: int, value_of: Callable[[Row], T], position_of: Callable[[Row], str]
+) -> Page[T]:
+    """The page; one row more than asked for says that there is another."""
+    shown = rows[:limit]
+    following = position_of(shown[-1]) if len(rows) > limit and shown else None
+    return Page(items=tuple(value_of(row) for row in shown), next=following)
+
+
+def page_between(
+    rows: Sequence[Row],
+    limit: int,
+    value_of: Callable[[Row], T],
+    position_of: Callable[[Row], str],
+    *,
+    after: str | None,
+    before: str | None,
+) -> Page[T]:
+    """The page of a list that can be read backwards, in the same order whichever way it was read."""
+    page = page_of(rows, limit, value_of, position_of)
+    shown = rows[:limit]
+    if before is None:
+        behind = position_of(shown[0]) if after is not None and shown else None
+        return Page(items=page.items, next=page.next, previous=behind)
+    return Page(
+        items=page.items[::-1], next=position_of(shown[0]) if shown else None, previous=page.next
+    )
+
+
+def position(cursor: str | None, parts: int, *, sign: str = "-?") -> tuple[int, ...] | None:
+    """The numbers of a cursor; UsageError when it is none of this list's."""
+    if cursor is None:
+        return None
+    pieces = cursor.split(".")
+    if len(pieces) != parts or not all(re.fullmatch(sign + "[0-9]{1,18}", one) for one in pieces):
+        raise foreign_cursor(cursor)
+    return tuple(int(one) for one in pieces)
+
+
+def foreign_cursor(cursor: str | None) -> UsageError:
+    """The error for a cursor that no page of this list gave."""
+    return UsageError(f"{cursor!r} is no cursor of this list; take the one that the last page gave")
+
+
+def escape_like(text: str) -> str:
+    """A text inside a LIKE pattern with `!` as its escape character."""
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
+def newest_page(
+    select: str,
+    number: str,
+    wanted: Mapping[str, object],
+    value_of: Callable[[Row], T],
+    *,
+    after: str | None,
+    limit: int,
+) -> Query[Page[T]]:
+    """Rows whose columns have the wanted values (None: any), the highest number first; it is the last column."""
+    given = {column: one for column, one in wanted.items() if one is not None}
+    (last,) = position(after, 1, sign="") or (NEVER,)
+    conditions = [f"{column} = ${at}" for at, column in enumerate(given, 3)]
+    where = " AND ".join([f"{number} < $1", *conditions])
+    found = yield from rows(
+        f"{select} WHERE {where} ORDER BY {number} DESC LIMIT $2",  # names of columns
+        last,
+        limit + 1,
+        *given.values(),
+    )
+    return page_of(found, limit, value_of, lambda one: f"{one[-1]}")

@@ -24,7 +24,7 @@ from feedmill.adapters.blobs.base import BaseBlobs
 from feedmill.adapters.blobs.bucket.address import open_object_store
 from feedmill.adapters.blobs.bucket.bucket import Bucket, name_taken_error
 from feedmill.adapters.blobs.record import PACKED_SUFFIX, Item, ReadAt, RecordGroup, SegmentSource
-from feedmill.adapters.blobs.repack import Bodies
+from feedmill.adapters.blobs.sealed_segments import Bodies
 from feedmill.config import BlobsConfig, StoreConfig
 from feedmill.engine.ports.io import Clock
 from feedmill.errors import BlobError

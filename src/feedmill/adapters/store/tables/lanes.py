@@ -17,7 +17,16 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
-from feedmill.adapters.store.statements import Query, lock, rows, value, write
+from feedmill.adapters.store.statements import (
+    Query,
+    escape_like,
+    foreign_cursor,
+    lock,
+    page_of,
+    rows,
+    value,
+    write,
+)
 from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables.codec import (
     NEVER,
@@ -28,7 +37,6 @@ from feedmill.adapters.store.tables.codec import (
     micros,
     pace_of,
 )
-from feedmill.adapters.store.tables.paging import escape_like, foreign_cursor, page_of
 from feedmill.canonicalise.urls import http_url, split_url
 from feedmill.errors import DamagedRowError, SecretKeyError
 from feedmill.model.feed import DamagedFeed, Feed, HostLane, HostPace, Lane

@@ -29,8 +29,8 @@ from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer
 from feedmill.adapters import files as durable_files
 from feedmill.adapters.blobs.disk.folder import SegmentFolder
 from feedmill.adapters.blobs.disk.store import DiskBlobs
-from feedmill.adapters.blobs.read import _records
 from feedmill.adapters.blobs.record import write_header
+from feedmill.adapters.blobs.sealed_segments import _records
 from feedmill.adapters.clock import SystemClock
 from feedmill.config import StoreConfig
 from feedmill.errors import BlobError
@@ -290,7 +290,7 @@ def test_a_prefix_that_is_not_earlier_in_the_segment_is_refused(tmp_path: Path) 
 def test_large_bodies_are_reencoded_within_bounded_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("feedmill.adapters.blobs.read._KEPT_BYTES", 1_000_000)
+    monkeypatch.setattr("feedmill.adapters.blobs.sealed_segments._KEPT_BYTES", 1_000_000)
 
     async def story() -> None:
         bodies = [noise(3_000_000, f"large {number}") for number in range(3)]

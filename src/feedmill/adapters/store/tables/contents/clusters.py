@@ -15,9 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.statements import Query, page_of, position
 from feedmill.adapters.store.tables import codec
-from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.running.jobs import advance_job, holds_job
 from feedmill.cluster.group import Edge, Group, Member, group
 from feedmill.model.base import Value

@@ -15,6 +15,9 @@ from feedmill.adapters.store.statements import (
     Query,
     column,
     each_of,
+    page_between,
+    page_of,
+    position,
     row,
     rows,
     title_search,
@@ -22,24 +25,19 @@ from feedmill.adapters.store.statements import (
 )
 from feedmill.adapters.store.tables.codec import NEVER, Row, micros_or_none
 from feedmill.adapters.store.tables.contents.entry_codec import (
+    ARTICLES,
+    ENTRY_ORDERS,
     FROM_ENTRIES,
     LAST_SEEN,
     SEEN_COUNT,
     STORED_COLUMNS,
+    article_of,
+    article_position,
     revision_of,
     stored_of,
 )
 from feedmill.adapters.store.tables.contents.fulltexts import conditions as search_conditions
-from feedmill.adapters.store.tables.paging import (
-    ARTICLES,
-    ENTRY_ORDERS,
-    REVISIONS,
-    article_of,
-    article_position,
-    page_between,
-    page_of,
-    position,
-)
+from feedmill.adapters.store.tables.purge import REVISIONS
 from feedmill.errors import UsageError
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 from feedmill.model.page import EntryFilter, LinePage, Page

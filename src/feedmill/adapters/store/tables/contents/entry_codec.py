@@ -7,8 +7,9 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from feedmill.adapters.store.statements import RowStatement, named_values
+from feedmill.adapters.store.statements import RowStatement, foreign_cursor, named_values, position
 from feedmill.adapters.store.tables.codec import (
+    NEVER,
     Column,
     Row,
     RowCodec,
@@ -16,8 +17,9 @@ from feedmill.adapters.store.tables.codec import (
     micros_or_none,
 )
 from feedmill.model.addresses import mask_address
-from feedmill.model.event import RawRef, Revision, StoredEntry
+from feedmill.model.event import RawRef, Revision, StoredArticle, StoredEntry
 from feedmill.model.identity import FieldDigests, Identified, IdentityKey, KnownEntry
+from feedmill.model.page import EntryOrder
 
 KNOWN_COLUMNS: Final = (
     "e.entry_id, e.entry_uid, f.id, e.guid, e.canonical_link, e.title_hash, e.item_hash,"
@@ -210,3 +212,38 @@ revision_of: Final = RowCodec(
     " fetch_id",
     table="entry_revisions",
 ).value
+
+# What entries are ordered by, and where it stands in a row of STORED_COLUMNS and the entry's number.
+ENTRY_ORDERS: Final[dict[EntryOrder, tuple[tuple[str, ...], tuple[int, ...]]]] = {
+    "first_seen": (("e.first_seen", "e.published_effective", "e.entry_id"), (2, 19, -1)),
+    "published": (("e.published_effective", "e.entry_id"), (19, -1)),
+    "relevance": (("e.entry_id",), (-1,)),  # of the entries that are ranked
+}
+_ARTICLE: Final = RowCodec(
+    StoredArticle,
+    "article_hash first_seen link entry_uid feed_id title published_effective",
+    table="articles",
+)
+article_of: Final = _ARTICLE.value  # of a row of ARTICLES after the number of its entry
+_DIGEST_CHARS: Final = 64
+ARTICLES: Final = (
+    "SELECT a.entry_id, a.article_hash, a.first_seen, a.link, e.entry_uid, f.id, e.title,"
+    " e.published_effective FROM articles a LEFT JOIN entries e ON e.entry_id = a.entry_id"
+    " LEFT JOIN feeds f ON f.feed_no = e.feed_no"
+)
+REVISIONS: Final = (
+    "SELECT e.entry_uid, r.number, r.replaced_at, r.changed, r.content_hash, r.title,"
+    " r.summary, r.content, r.canonical_link, r.published, r.updated, r.fetch_id"
+    " FROM entry_revisions r JOIN entries e ON e.entry_id = r.entry_id"
+)
+
+
+def article_position(cursor: str | None) -> tuple[int, str]:
+    """Where a page of articles begins."""
+    if cursor is None:
+        return NEVER, ""
+    entry_id, _, digest = cursor.partition(".")
+    (number,) = position(entry_id, 1) or (NEVER,)
+    if digest.isdecimal() and len(digest) < _DIGEST_CHARS:  # of a list of entries
+        raise foreign_cursor(cursor)
+    return number, digest

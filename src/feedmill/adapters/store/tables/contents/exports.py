@@ -10,9 +10,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from feedmill.adapters.store.statements import Query, rows, value
+from feedmill.adapters.store.statements import Query, position, rows, value
 from feedmill.adapters.store.tables.codec import NEVER, Row, micros
-from feedmill.adapters.store.tables.paging import article_position, position
+from feedmill.adapters.store.tables.contents.entry_codec import article_position
 from feedmill.model.addresses import mask_address
 from feedmill.model.running.export import (
     EXPORTS,

@@ -10,10 +10,9 @@ from datetime import datetime
 from typing import Final
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.statements import Query, page_of
 from feedmill.adapters.store.tables.codec import Row, RowCodec, blob_row, instant_or_none
 from feedmill.adapters.store.tables.lanes import lane_key_of
-from feedmill.adapters.store.tables.paging import page_of
 from feedmill.adapters.store.tables.running.blobs import INSERT as INSERT_BLOB
 from feedmill.adapters.store.tables.running.jobs import advance_job
 from feedmill.model.derived.fetched import FullText

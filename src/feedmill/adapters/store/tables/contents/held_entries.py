@@ -9,9 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.statements import Query, page_of
 from feedmill.adapters.store.tables.codec import Row, RowCodec, blob_row, json_column, json_text
-from feedmill.adapters.store.tables.paging import page_of
 from feedmill.adapters.store.tables.running.blobs import INSERT as INSERT_BLOB
 from feedmill.model.candidate import CollectedDocument, Question
 from feedmill.model.feed import BlobRef

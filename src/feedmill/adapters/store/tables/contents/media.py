@@ -14,9 +14,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.statements import Query, newest_page
 from feedmill.adapters.store.tables.codec import Row, RowCodec
-from feedmill.adapters.store.tables.paging import newest_page
 from feedmill.adapters.store.tables.running.jobs import add_job, holds_job
 from feedmill.media.select import DOWNLOAD_KIND, download_job
 from feedmill.media.types import name_key

@@ -13,10 +13,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.statements import Query, newest_page
 from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables.lanes import lane_key_of, renew
-from feedmill.adapters.store.tables.paging import newest_page
 from feedmill.model.feed import Lane
 from feedmill.model.page import Page
 from feedmill.model.running.job import (

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.secret_keys import seal, unseal
-from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.statements import Query, page_of, position
 from feedmill.adapters.store.tables.codec import Column, RowCodec, json_column, json_text
-from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.running.workers import set_cursor
 from feedmill.model.event import Event
 from feedmill.model.page import Page

@@ -8,9 +8,8 @@ the page are read whole; so a page of 100,000 feeds costs little more than one o
 from datetime import datetime
 from typing import Any, Final
 
-from feedmill.adapters.store.statements import Query, row, rows, value
+from feedmill.adapters.store.statements import Query, escape_like, foreign_cursor, row, rows, value
 from feedmill.adapters.store.tables.codec import NEVER, feed_of, micros
-from feedmill.adapters.store.tables.paging import escape_like, foreign_cursor
 from feedmill.adapters.store.tables.subscriptions.feeds import FEED_SELECT
 from feedmill.adapters.store.tables.subscriptions.moves import NOT_MERGED
 from feedmill.model.feed import Feed

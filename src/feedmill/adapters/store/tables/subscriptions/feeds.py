@@ -11,10 +11,9 @@ from datetime import datetime
 from typing import Final
 
 from feedmill.adapters.store import statements as sql
-from feedmill.adapters.store.statements import Query
+from feedmill.adapters.store.statements import Query, page_of, position
 from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables.lanes import hasten, lock_lanes
-from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.adapters.store.tables.running.jobs import delete_jobs_of_feed
 from feedmill.adapters.store.tables.subscriptions.push import leave_feed
 from feedmill.model.event import NewEvent

@@ -32,7 +32,15 @@ from typing import Any, Final
 
 import msgspec
 
-from feedmill.adapters.store.statements import Query, one_of, rows, write, write_many
+from feedmill.adapters.store.statements import (
+    Query,
+    one_of,
+    page_of,
+    position,
+    rows,
+    write,
+    write_many,
+)
 from feedmill.adapters.store.tables.codec import (
     NEVER,
     Column,
@@ -43,7 +51,6 @@ from feedmill.adapters.store.tables.codec import (
     micros,
     micros_or_none,
 )
-from feedmill.adapters.store.tables.paging import page_of, position
 from feedmill.model import schedule
 from feedmill.model.feed import FetchRecord
 from feedmill.model.fetch import Headers

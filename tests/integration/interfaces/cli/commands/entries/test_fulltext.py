@@ -10,7 +10,7 @@ from feedmill_demo.server.script import Answer, document
 @pytest.fixture
 def feed_url(mill: Mill, beside: PublisherBeside, monkeypatch: pytest.MonkeyPatch) -> str:
     """A feed with one entry whose page has a text, polled once."""
-    monkeypatch.setattr("feedmill.adapters.extractor.pool.ExtractorPool", lambda _: _Closable())
+    monkeypatch.setattr("feedmill.adapters.extractor.ExtractorPool", lambda _: _Closable())
     publisher = beside.publisher
     item = f"<item><guid>1</guid><title>One</title><link>{publisher.url('/ft/1')}</link></item>"
     body = f"<rss version='2.0'><channel><title>P</title>{item}</channel></rss>".encode()

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.support.command_line import Mill, paper
 from warcio.archiveiterator import ArchiveIterator
 
-from feedmill.adapters.exports import sqlite_file
+from feedmill.adapters.exports import plain
 from feedmill.app import exports
 from feedmill.model.running.export import EXPORTS, ExportPosition
 from feedmill_demo.server.script import document
@@ -310,7 +310,7 @@ def test_snapshot_that_fails_leaves_the_one_before(
         target.with_name(f"{target.name}-journal").write_bytes(b"")
         raise OSError(errno.ENOSPC, "database or disk is full", str(target))
 
-    monkeypatch.setattr(sqlite_file, "copy_database", fill_the_disk)
+    monkeypatch.setattr(plain, "copy_database", fill_the_disk)
     failed = mill("export", "snapshot", "--out", str(snapshot), "--json")
 
     assert (failed.status, failed.error["code"]) == (1, "io-error")
@@ -323,4 +323,4 @@ def test_copy_of_a_damaged_database_is_an_error_of_its_file(tmp_path: Path) -> N
     (tmp_path / "damaged.db").write_bytes(b"no database at all" * 1_000)
 
     with pytest.raises(OSError, match="not a database"):
-        sqlite_file.copy_database(tmp_path / "damaged.db", tmp_path / "copy.db")
+        plain.copy_database(tmp_path / "damaged.db", tmp_path / "copy.db")

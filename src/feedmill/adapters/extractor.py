@@ -2,6 +2,9 @@
 
 A page that takes too long, or takes the process down, costs that process and nothing else: the next page gets a new
 one. Processes start at the first page and are replaced after some hundred, because parsers keep what they saw.
+
+Such a process (`main`) reads one page after the other from standard input and answers each on standard output. It has a memory
+limit of its own and no network to talk to. Messages are MessagePack behind their length in four octets.
 """
 # Tested in tests/integration/adapters/test_extractor.py
 
@@ -10,9 +13,11 @@ import struct
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import Final
+from pathlib import Path
+from typing import BinaryIO, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from feedmill.config import FullTextConfig
 from feedmill.errors import MissingExtraError
@@ -23,6 +28,7 @@ _START_SEC: Final = 60.0  # to import everything, on a machine that is busy
 _MOST_PAGES: Final = 300  # of one process
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.decode
+_task: Final = msgspec.msgpack.Decoder(PageTask)
 
 
 class ExtractorPool:
@@ -68,7 +74,7 @@ class ExtractorPool:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "feedmill.adapters.extractor.child",
+            "feedmill.adapters.extractor",
             str(self._config.memory_mb),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -125,3 +131,60 @@ class _Child:
 
 def _is_spent(found: ExtractedText | NoFullText) -> bool:
     return isinstance(found, NoFullText) and found.reason == "out-of-memory"
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    import feedmill.normalise.html.sanitise  # noqa: F401, PLC0415  # of this process alone, before its limit
+    from feedmill.extract import VERSION  # noqa: PLC0415
+
+    _limit_memory(int(sys.argv[1]))
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    _send(target, VERSION)  # ready
+    while (message := _receive(source)) is not None:
+        try:
+            answer = answer_of(_task.decode(message))
+        except MemoryError:
+            answer = NoFullText(reason="out-of-memory")
+        _send(target, (isinstance(answer, ExtractedText), answer))
+        if isinstance(answer, NoFullText) and answer.reason == "out-of-memory":
+            return  # what is left of the heap is not worth keeping
+
+
+def answer_of(task: PageTask) -> ExtractedText | NoFullText:
+    """The text of a page, sanitised."""
+    from feedmill.extract import count_words, extract_page  # noqa: PLC0415  # as above
+    from feedmill.normalise.html.sanitise import clean_html  # noqa: PLC0415
+
+    found = extract_page(task)
+    if isinstance(found, NoFullText):
+        return found
+    html = clean_html(found.html, base=task.url, max_chars=task.max_chars, max_depth=task.max_depth)
+    words = count_words(html)
+    return replace(found, html=html, words=words) if words else NoFullText(reason="no-text")
+
+
+def _limit_memory(more_mb: int) -> None:
+    """So much beyond what the interpreter and the libraries take."""
+    import resource  # noqa: PLC0415  # not on every platform
+
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    most = pages * resource.getpagesize() + more_mb * 1024 * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _receive(source: BinaryIO) -> bytes | None:
+    head = source.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    return source.read(LENGTH.unpack(head)[0])
+
+
+def _send(target: BinaryIO, value: object) -> None:
+    message = _encode(value)
+    target.write(LENGTH.pack(len(message)) + message)
+    target.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -3,14 +3,9 @@
 import pytest
 
 from feedmill.adapters.store.postgres.run_query import title_search
-from feedmill.adapters.store.statements import begins_word
+from feedmill.adapters.store.statements import begins_word, page_between, page_of, position
 from feedmill.adapters.store.tables.codec import NEVER
-from feedmill.adapters.store.tables.paging import (
-    article_position,
-    page_between,
-    page_of,
-    position,
-)
+from feedmill.adapters.store.tables.contents.entry_codec import article_position
 from feedmill.errors import UsageError
 
 ROWS = [(number,) for number in range(5)]
