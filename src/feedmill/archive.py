@@ -16,7 +16,7 @@ from feedmill.model.base import Value
 LinkKind = Literal["prev-archive", "next", "paged"]
 StopReason = Literal[
     "no-link",  # the page names no older one
-    "nothing-new",  # every entry of the page is stored already
+    "nothing-new",  # every entry of the last pages is stored already
     "loop",  # the address or the very bytes were read before
     "page-limit",
     "other-host",
@@ -25,6 +25,9 @@ StopReason = Literal[
     "robots",  # robots.txt forbids the addresses that were only guessed
 ]
 _MARK_CHARS = 16
+# The current document may hold the months of several archive documents, a month may be empty, and a walk
+# that begins anew passes the pages of the one before. A page that was only guessed proves itself at once.
+_MOST_BARREN = 12  # pages in a row without anything new
 
 
 class ArchivePage(Value):
@@ -43,6 +46,7 @@ class ArchiveWalk(Value):
     kind: LinkKind
     number: int = 1  # of that page, the current document is 0
     entries: int = 0  # new ones, so far
+    barren: int = 0  # pages without new ones, the last ones in a row
     seen: tuple[str, ...] = ()  # marks of the addresses and bodies that were read
 
 
@@ -73,11 +77,10 @@ def next_page(
     read = replace(
         walk,
         entries=walk.entries + new_entries,
+        barren=0 if new_entries else walk.barren + 1,
         seen=(*walk.seen, _mark(walk.url), body),
     )
-    # The first archive document may hold just what the current document holds.
-    may_overlap = walk.number == 1 and walk.kind == "prev-archive"
-    if new_entries == 0 and not may_overlap:
+    if read.barren > (0 if walk.kind == "paged" else _MOST_BARREN):
         return Stop(reason="nothing-new")
     if walk.number >= max_pages:
         return Stop(reason="page-limit")

@@ -35,7 +35,7 @@ def begun(document: ArchivePage, *, guess: bool = True) -> ArchiveWalk:
 
 
 def went_on(walk: ArchiveWalk, found: ArchivePage, body: str, new: int = 1) -> ArchiveWalk | Stop:
-    return next_page(walk, found, body_sha256=body * 64, new_entries=new, max_pages=10)
+    return next_page(walk, found, body_sha256=body * 64, new_entries=new, max_pages=20)
 
 
 @pytest.mark.parametrize(
@@ -102,16 +102,27 @@ def test_a_page_that_was_read_before_ends_the_walk() -> None:
     assert went_on(second, page(second.url, prev="/archive/5"), "a") == Stop(reason="loop")
 
 
-def test_a_page_without_anything_new_ends_the_walk_but_for_the_first_archive_document() -> None:
-    first = begun(page(prev=ARCHIVE))
-    second = went_on(first, page(ARCHIVE, prev="/archive/6"), "a", new=0)
-    assert isinstance(second, ArchiveWalk)
-    paged = begun(page(after="?page=2"))
+@pytest.mark.parametrize("named", ["prev", "after"])
+def test_twelve_pages_without_anything_new_are_passed_and_one_more_ends_the_walk(
+    named: str,
+) -> None:
+    walk = begun(page(**{named: "/archive/99"}))
 
-    assert went_on(second, page(second.url, prev="/x"), "b", new=0) == Stop(reason="nothing-new")
-    assert went_on(paged, page(paged.url, after="?page=3"), "c", new=0) == Stop(
-        reason="nothing-new"
-    )
+    for number in range(12):
+        onward = went_on(
+            walk, page(walk.url, **{named: f"/archive/{number}"}), "bcdefghijklm"[number], new=0
+        )
+        assert isinstance(onward, ArchiveWalk)
+        walk = onward
+
+    assert went_on(walk, page(walk.url, **{named: "/x"}), "x", new=0) == Stop(reason="nothing-new")
+    assert isinstance(went_on(walk, page(walk.url, **{named: "/x"}), "x", new=1), ArchiveWalk)
+
+
+def test_a_guessed_page_without_anything_new_ends_the_walk() -> None:
+    ended = went_on(begun(wordpress(FEED)), wordpress(f"{FEED}?paged=2"), "a", new=0)
+
+    assert ended == Stop(reason="nothing-new")
 
 
 def test_the_page_limit_ends_the_walk() -> None:

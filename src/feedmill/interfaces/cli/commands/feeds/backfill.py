@@ -12,7 +12,7 @@ from feedmill.publish.shapes import BackfillShape
 
 _WHY = {
     "no-link": "its document names no older page",
-    "nothing-new": "a page held only entries that are stored already",
+    "nothing-new": "the last pages held only entries that are stored already",
     "loop": "a page led back to one that was read",
     "page-limit": "the limit of pages was reached; continue with a larger --pages",
     "other-host": "the older page is on another host",
