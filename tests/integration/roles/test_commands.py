@@ -167,7 +167,7 @@ def test_api_answers_requests_and_never_polls(tmp_path: Path, store_url: str | N
 def test_signal_during_the_imports_of_a_role_stops_it_before_it_opens_the_store(
     tmp_path: Path, role: str, number: signal.Signals, status: int
 ) -> None:
-    module = f"feedmill.interfaces.cli.commands.servers.{role}"
+    module = f"feedmill.interfaces.cli.commands.servers.{'serve' if role == 'api' else role}"
     code = SIGNAL_ON_IMPORT.format(module=module, number=int(number))
     home = tmp_path / "home"
 

@@ -29,6 +29,7 @@ from feedmill.adapters.store.tables.contents.entry_codec import (
     ENTRY_ORDERS,
     FROM_ENTRIES,
     LAST_SEEN,
+    REVISIONS,
     SEEN_COUNT,
     STORED_COLUMNS,
     article_of,
@@ -37,7 +38,6 @@ from feedmill.adapters.store.tables.contents.entry_codec import (
     stored_of,
 )
 from feedmill.adapters.store.tables.contents.fulltexts import conditions as search_conditions
-from feedmill.adapters.store.tables.purge import REVISIONS
 from feedmill.errors import UsageError
 from feedmill.model.event import Revision, StoredArticle, StoredEntry
 from feedmill.model.page import EntryFilter, LinePage, Page
