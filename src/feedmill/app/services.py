@@ -103,7 +103,7 @@ async def open_services(
             extractor=extractor,
             media=open_media(config, home, keep_here=memory),
             downloader=fetcher,
-            memory=MemoryBudget(config.run.memory_mb * 1024 * 1024),
+            memory=MemoryBudget(config.run.memory_mb * 1024 * 1024 // 4),
             rules=load_rules(config.discovery),
         )
 

@@ -19,6 +19,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from feedmill.config import ServeConfig
+from feedmill.engine.run.memory_budget import MemoryShare
 from feedmill.errors import UsageError
 
 CLOSE: Final = (b"connection", b"close")
@@ -117,10 +118,20 @@ def is_crowded(scope: Any) -> bool:  # noqa: ANN401  # ASGI's own type
 
 
 class TimedBody:
-    """The body of a request, with one deadline for the whole of it."""
+    """The body of a request, with one deadline for the whole of it.
 
-    def __init__(self, receive: Any, limit_sec: float) -> None:  # noqa: ANN401  # ASGI's own type
-        self._receive, self._deadline = receive, asyncio.get_running_loop().time() + limit_sec
+    A large one waits for `room` as it grows; that time does not count.
+    """
+
+    def __init__(
+        self,
+        receive: Any,  # noqa: ANN401  # ASGI's own type
+        limit_sec: float,
+        room: MemoryShare | None = None,
+    ) -> None:
+        self._receive, self._room = receive, room
+        self._loop = asyncio.get_running_loop()
+        self._deadline, self._octets = self._loop.time() + limit_sec, 0
         self._is_complete = False
 
     async def receive(self) -> Any:  # noqa: ANN401  # ASGI's own type
@@ -130,6 +141,11 @@ class TimedBody:
         async with asyncio.timeout_at(self._deadline):
             message = await self._receive()
         self._is_complete = not message.get("more_body", False)
+        if self._room is not None:
+            self._octets += len(message.get("body", b""))
+            began = self._loop.time()
+            await self._room.wait_to_grow(self._octets)
+            self._deadline += self._loop.time() - began
         return message
 
 

@@ -9,6 +9,7 @@ from litestar.connection import ASGIConnection
 from feedmill.config import ServeConfig
 from feedmill.engine.deliver.read_log import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.memory_budget import MemoryBudget
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter
 from feedmill.engine.subscribe.subscriber import Subscriber
@@ -50,6 +51,7 @@ class AppState(NamedTuple):
     subscriber: Subscriber
     is_local: bool  # bound to loopback: without any token, everybody on this machine may come in
     caches: dict[str, Any]  # what routes keep for later requests
+    uploads: MemoryBudget  # large bodies of requests that are held at once
 
     @property
     def body_limit(self) -> int:

@@ -2,12 +2,13 @@
 
 Memory budget over all lanes of a process, and the part of its time that large documents get (D40).
 
-A body of more than 512 KB counts from its arrival to its commit. A quarter of the budget is for the octets of such bodies; the
-rest is for the one that is being read, which takes many times its size. What does not fit waits, in the order of arrival: a
-transfer is paused, a document is not read yet; the oldest transfer always goes on. Large documents are read one at a time, and
-when other polls were under way meanwhile, the next one waits twice as long as the process worked for it: threads of Python share
-one processor, so that large documents, of however many publishers, take a third of it at most. Small bodies never wait and do not
-count. While eight large bodies are held, feeds that brought one before are not asked: their lanes come back later.
+A body of more than 512 KB counts from its arrival to its commit. The octets of such bodies have a limit, a quarter of what the
+settings give; the rest is for the one that is being read, which takes many times its size. What does not fit waits, in the order of
+arrival: a transfer is paused, a document is not read yet; the oldest transfer always goes on. Large documents, and lists of feeds
+that clients send, are read one at a time. When other polls were under way meanwhile, the next one waits twice as long as the process
+worked for it: threads of Python share one processor, so that large documents, of however many publishers and clients, take a third
+of it at most. Small bodies never wait and do not count. While eight large bodies are held, feeds that brought one before are not
+asked: their lanes come back later.
 
 Threads that parse documents, each for a limited number of them.
 
@@ -45,19 +46,20 @@ _Job = tuple[Callable[[], Any], "asyncio.Future[Any]"]
 class MemoryBudget:
     """The large bodies that are held now, and the turn to read one."""
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_body_bytes: int, *, small_bytes: int = SMALL_BYTES) -> None:
+        self.small_bytes = small_bytes
         self.small_polls = 0  # that ended so far
         self.large_polls = 0  # under way
         self.turn = asyncio.Lock()
-        self._max_body_bytes = max_bytes // 4
+        self._max_body_bytes = max_body_bytes
         self._bodies: dict[MemoryShare, int] = {}  # the oldest first
         self._paused: dict[MemoryShare, Callable[[], None]] = {}
         self._large_feeds: set[str] = set()
 
     def share(self, feed_id: str = "", on_large: Callable[[], None] | None = None) -> "MemoryShare":
-        """A share for one poll; what it takes is given back at the end of its block.
+        """A share for one poll, or for a list of feeds; what it takes is given back at the end of its block.
 
-        `on_large` is called once, when the body of the poll turns out to be large.
+        `on_large` is called once, when the body turns out to be large.
         """
         return MemoryShare(self, feed_id, on_large)
 
@@ -96,7 +98,8 @@ class MemoryBudget:
             return
         # The oldest body first: it may have been paused after others, and all of them wait for its end.
         for waiting in (*self._bodies, *self._paused):
-            if not self._has_room(waiting, self._bodies.get(waiting, SMALL_BYTES) + SMALL_BYTES):
+            octets = self._bodies.get(waiting, self.small_bytes) + self.small_bytes
+            if not self._has_room(waiting, octets):
                 break
             if (go_on := self._paused.pop(waiting, None)) is not None:
                 go_on()
@@ -122,10 +125,17 @@ class MemoryShare:
 
     def may_grow(self, octets: int, go_on: Callable[[], None]) -> bool:
         """Whether the body may have so many octets now; if not, `go_on` is called when it may."""
-        if octets <= SMALL_BYTES:
+        if octets <= self._budget.small_bytes:
             return True
         self._note_large()
         return self._budget.may_hold(self, octets, go_on)
+
+    async def wait_to_grow(self, octets: int) -> None:
+        """Wait until the body may have so many octets."""
+        going_on = asyncio.Event()
+        while not self.may_grow(octets, going_on.set):
+            await going_on.wait()
+            going_on.clear()
 
     def stop_waiting(self) -> None:
         """Say that the transfer has ended."""
@@ -133,7 +143,7 @@ class MemoryShare:
 
     async def take_for(self, body_bytes: int) -> None:
         """Wait until a body of this size may be read."""
-        if body_bytes > SMALL_BYTES and self._began is None:
+        if body_bytes > self._budget.small_bytes and self._began is None:
             self._note_large()
             await self._budget.turn.acquire()
             self._began = asyncio.get_running_loop().time(), time.process_time()
@@ -145,7 +155,8 @@ class MemoryShare:
     def __exit__(self, *_: object) -> None:
         budget, began, self._began = self._budget, self._began, None
         try:
-            budget.large_polls -= self._is_large
+            if self._is_large and self._feed_id:
+                budget.large_polls -= 1
             budget.drop_body(self)
         finally:  # a turn that is not given back would keep every large document waiting for ever
             if began is None:
@@ -160,7 +171,8 @@ class MemoryShare:
     def _note_large(self) -> None:
         if not self._is_large:
             self._is_large = True
-            self._budget.count_large(self._feed_id)
+            if self._feed_id:
+                self._budget.count_large(self._feed_id)
             if self._on_large is not None:
                 self._on_large()
 

@@ -6,6 +6,7 @@ waits for the answer: no request is made, and polling finds out.
 Subscriptions to one feed: finds pairs, proves them, merges and undoes merges for every interface.
 """
 
+import sys
 from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from feedmill.canonicalise.same_feed import best_format, format_name, same_blog
 from feedmill.engine.moves.follow import MERGE_IS_FINAL
 from feedmill.engine.poll.refresh import keep_first_fetch
-from feedmill.engine.run.memory_budget import PARSE_THREADS
+from feedmill.engine.run.memory_budget import PARSE_THREADS, MemoryBudget
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import iterate_feeds, resolve_feed
 from feedmill.engine.service.queries import change_feed, check_intervals, remove_feed, require_feed
@@ -90,10 +91,12 @@ async def import_list(
     data: bytes, services: Services, *, tags: Sequence[str] = ()
 ) -> shapes.Imported:
     """Subscribe to every feed of a list, as listed; a bad address costs that address only."""
-    try:
-        outlines = await PARSE_THREADS.run(lambda: read_list(data))  # megabytes
-    except ValueError as problem:
-        raise ListError(str(problem)) from problem
+    with (services.memory or MemoryBudget(sys.maxsize)).share() as memory:
+        await memory.take_for(len(data))  # megabytes
+        try:
+            outlines = await PARSE_THREADS.run(lambda: read_list(data))
+        except ValueError as problem:
+            raise ListError(str(problem)) from problem
     done = await import_outlines(outlines, services, tags=tags, as_is=True)
     return shapes.Imported(
         total=done.total,

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp, Message, Receive, Send
 
+from feedmill.engine.run.memory_budget import MemoryShare
 from feedmill.interfaces.http_server import (
     CLOSE,
     TimedBody,
@@ -41,14 +42,16 @@ class Middleware:
         """Handle one request and log it."""
         clock = self._state.services.clock
         scope.setdefault("state", {})[APP_STATE] = self._state
-        began, exchange = clock.monotonic(), _Exchange(scope, receive, send, self._state)
-        try:
-            await self._answer(scope, exchange)
-        finally:
-            at_end = scope["state"].get(AT_END)
-            if at_end is not None:
-                at_end()
-            self._note(scope, exchange, clock.monotonic() - began)
+        began = clock.monotonic()
+        with self._state.uploads.share() as room:
+            exchange = _Exchange(scope, receive, send, self._state, room)
+            try:
+                await self._answer(scope, exchange)
+            finally:
+                at_end = scope["state"].get(AT_END)
+                if at_end is not None:
+                    at_end()
+                self._note(scope, exchange, clock.monotonic() - began)
 
     async def _answer(self, scope: Any, exchange: "_Exchange") -> None:  # noqa: ANN401  # ASGI's own type
         refused = self._refusal(scope)
@@ -108,10 +111,17 @@ class _OverError(Exception):
 class _Exchange:
     """One request and its response, with a timeout on every wait for the client."""
 
-    def __init__(self, scope: Any, receive: Receive, send: Send, state: AppState) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        scope: Any,  # noqa: ANN401  # ASGI's own type
+        receive: Receive,
+        send: Send,
+        state: AppState,
+        room: MemoryShare,
+    ) -> None:
         self._scope, self._send = scope, send
         self._config = state.config
-        self._body = TimedBody(receive, self._config.body_timeout_sec)
+        self._body = TimedBody(receive, self._config.body_timeout_sec, room)
         self.status = 0
         self.sent_bytes = 0
         self.is_head = False

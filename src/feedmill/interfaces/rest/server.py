@@ -16,6 +16,7 @@ from litestar.types import ASGIApp, Receive, Send
 
 from feedmill.engine.deliver.read_log import LogNotifier
 from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.run.memory_budget import MemoryBudget
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter, check_binding, is_loopback
 from feedmill.engine.service.subscriptions import open_subscriber
@@ -45,6 +46,8 @@ from feedmill.interfaces.server_state import AnyRequest, AppState, StreamLimit
 from feedmill.observe.metrics import Metrics
 from feedmill.version import __version__
 
+_UPLOADS: Final = 4  # of the largest size that are held at once; the others wait
+_SMALL_UPLOAD: Final = 64 * 1024  # never waits: a thousand connections may hold 64 MB so
 # In the order of the document.
 _GROUPS: Final = (
     feeds.routes, entries.routes, events.routes, events.cursors, import_export.routes, webhooks.routes, hosts.routes,
@@ -119,6 +122,7 @@ def open_app_state(
         subscriber=open_subscriber(services),
         is_local=is_loopback(host or config.serve.host),
         caches={},
+        uploads=MemoryBudget(_UPLOADS * config.serve.import_bytes, small_bytes=_SMALL_UPLOAD),
     )
 
 

@@ -13,6 +13,7 @@ from tests.support.feed_documents import item, rss
 from tests.support.waiting import wait_until
 
 from feedmill.engine.run.memory_budget import MAX_LARGE_POLLS, SMALL_BYTES
+from feedmill.engine.service.subscriptions import import_list
 from feedmill_demo.server.script import ContentCoding, document
 
 HOSTS = 4
@@ -92,7 +93,7 @@ def test_lease_is_renewed_while_a_large_document_waits_for_its_turn(
 
             monkeypatch.setattr(store, "claim", claim_slowly)
             monkeypatch.setattr(store, "renew", note_renewal)
-            with memory.share() as other:
+            with memory.share("other") as other:
                 await other.take_for(2 * SMALL_BYTES)
                 passing = asyncio.create_task(stage.pass_once())
                 await wait_until(lambda: bool(renewed), "the lease is renewed")
@@ -113,7 +114,7 @@ def test_lane_that_waits_with_a_large_document_takes_no_other_place(tmp_path: Pa
             small = await stage.add("/small", document(rss(item(2))), host="127.0.1.2")
             memory = stage.services.memory
             assert memory is not None
-            with memory.share() as other:
+            with memory.share("other") as other:
                 await other.take_for(2 * SMALL_BYTES)
                 passing = asyncio.create_task(stage.pass_once())
                 await wait_until(lambda: len(stage.done) == 1, "the small feed is polled")
@@ -136,7 +137,7 @@ def test_feed_that_is_known_to_be_large_is_asked_later_while_many_are_under_way(
             assert memory is not None
             async with AsyncExitStack() as held:
                 for _ in range(MAX_LARGE_POLLS):
-                    share = held.enter_context(memory.share())
+                    share = held.enter_context(memory.share("other"))
                     share.may_grow(2 * SMALL_BYTES, lambda: None)
                 await stage.poll(large, small)
                 asked = len(stage.publisher.requests_to("/large"))
@@ -148,5 +149,27 @@ def test_feed_that_is_known_to_be_large_is_asked_later_while_many_are_under_way(
             assert wait == timedelta(seconds=15)
             assert polled == 1
             assert len(await stage.fetches(small)) == 2
+
+    asyncio.run(story())
+
+
+def test_large_list_of_a_client_waits_while_a_large_document_is_read(tmp_path: Path) -> None:
+    listed = b'<opml version="2.0"><body><outline xmlUrl="https://one.example/feed"/></body></opml>'
+
+    async def story() -> None:
+        async with opened(tmp_path) as stage:
+            services, memory = stage.services, stage.services.memory
+            assert memory is not None
+            with memory.share("other") as other:
+                await other.take_for(2 * SMALL_BYTES)
+                padded = listed + b"<!--" + b"x" * SMALL_BYTES + b"-->"
+                waiting = asyncio.create_task(import_list(padded, services))
+                small = await import_list(listed, services)
+                is_waiting = not waiting.done()
+            large = await waiting
+
+            assert is_waiting
+            assert (small.added, large.existing) == (1, 1)
+            assert not memory.turn.locked()
 
     asyncio.run(story())

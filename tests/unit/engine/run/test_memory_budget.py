@@ -18,7 +18,7 @@ WHO: contextvars.ContextVar[str] = contextvars.ContextVar("WHO")
 
 def test_large_documents_are_read_in_turn_and_small_ones_do_not_wait() -> None:
     async def story() -> None:
-        budget, order = MemoryBudget(8 * LARGE), list[str]()
+        budget, order = MemoryBudget(2 * LARGE), list[str]()
         ends = {name: asyncio.Event() for name in "abc"}
 
         async def read(name: str) -> None:
@@ -45,7 +45,7 @@ def test_large_documents_are_read_in_turn_and_small_ones_do_not_wait() -> None:
 
 def test_next_large_document_waits_longer_when_other_polls_ended_meanwhile() -> None:
     async def story() -> None:
-        budget, loop = MemoryBudget(8 * LARGE), asyncio.get_running_loop()
+        budget, loop = MemoryBudget(2 * LARGE), asyncio.get_running_loop()
 
         with budget.share() as large:
             await large.take_for(LARGE)
@@ -67,7 +67,7 @@ def test_next_large_document_waits_longer_when_other_polls_ended_meanwhile() -> 
 
 def test_cancelled_poll_gives_its_turn_to_the_next() -> None:
     async def story() -> None:
-        budget = MemoryBudget(8 * LARGE)
+        budget = MemoryBudget(2 * LARGE)
 
         async def read() -> None:
             with budget.share() as share:
@@ -86,8 +86,8 @@ def test_cancelled_poll_gives_its_turn_to_the_next() -> None:
     asyncio.run(story())
 
 
-def test_bodies_beyond_a_quarter_of_the_budget_pause_but_the_oldest_goes_on() -> None:
-    budget, resumed = MemoryBudget(16 * SMALL_BYTES), list[str]()
+def test_bodies_beyond_the_budget_pause_but_the_oldest_goes_on() -> None:
+    budget, resumed = MemoryBudget(4 * SMALL_BYTES), list[str]()
     old, young, third = budget.share(), budget.share(), budget.share()
 
     found = [
@@ -105,7 +105,7 @@ def test_bodies_beyond_a_quarter_of_the_budget_pause_but_the_oldest_goes_on() ->
 
 def test_end_of_a_poll_lets_paused_bodies_go_on_in_order() -> None:
     async def story() -> None:
-        budget, resumed = MemoryBudget(16 * SMALL_BYTES), list[str]()
+        budget, resumed = MemoryBudget(4 * SMALL_BYTES), list[str]()
         ended, waiting = budget.share(), budget.share()
 
         with budget.share() as first:
@@ -123,7 +123,7 @@ def test_end_of_a_poll_lets_paused_bodies_go_on_in_order() -> None:
 
 def test_body_without_room_stays_paused_when_another_poll_ends() -> None:
     async def story() -> None:
-        budget, resumed = MemoryBudget(16 * SMALL_BYTES), list[str]()
+        budget, resumed = MemoryBudget(4 * SMALL_BYTES), list[str]()
         first, waiting = budget.share(), budget.share()
 
         assert first.may_grow(2 * SMALL_BYTES, lambda: None)
@@ -139,7 +139,7 @@ def test_body_without_room_stays_paused_when_another_poll_ends() -> None:
 
 def test_the_oldest_body_goes_on_even_if_one_that_has_not_begun_was_paused_before_it() -> None:
     async def story() -> None:
-        budget, resumed = MemoryBudget(16 * SMALL_BYTES), list[str]()
+        budget, resumed = MemoryBudget(4 * SMALL_BYTES), list[str]()
         old, late = budget.share(), budget.share()
 
         with budget.share() as first:
