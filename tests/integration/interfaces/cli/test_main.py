@@ -67,6 +67,21 @@ def test_help_is_shown_without_loading_what_commands_need() -> None:
     assert all(f"  {name} " in said.stdout for name in COMMANDS)
 
 
+def test_package_can_be_run_as_a_module() -> None:
+    said = subprocess.run(
+        [sys.executable, "-m", "feedmill", "nonsense"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_GUARD_SEC,
+    )
+
+    assert (said.returncode, said.stderr.splitlines()[0]) == (
+        2,
+        "Usage: feedmill [OPTIONS] COMMAND [ARGS]...",
+    )
+
+
 # What reading the store does without: each of these takes 5 to 100 ms to import.
 NOT_FOR_READING = (
     "rich", "structlog", "prometheus_client", "pycurl", "lxml", "nh3", "puremagic", "litestar", "grpc", "mcp",
