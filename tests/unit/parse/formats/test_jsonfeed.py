@@ -247,7 +247,7 @@ GOOD = '{"id": "1"}, {"id": "2"}'
         ),
         pytest.param(with_items(f'{GOOD}, 7, "x", [1,]'), id="items that are no objects"),
         pytest.param(
-            with_items(f'{{"id": "1", "x": {"[" * 9_000}{"]" * 9_000}}}, {{"id": "2"}}').replace(
+            with_items(f'{{"id": "1", "x": {"[" * 99_000}{"]" * 99_000}}}, {{"id": "2"}}').replace(
                 '{"id": "1"', '{"id": "0"}, {"id": "1"', 1
             ),
             id="one nested too deeply",
