@@ -44,13 +44,12 @@ T = TypeVar("T")
 
 _SHA256_BYTES = 32
 _NOTED: Final = 4_096  # feeds with a body that has its note
-_FIRST: Final = ""  # in place of a feed: the one whose note was written with the body
 
 
 class ItemWriter(Protocol):
     """Whatever makes items durable, many at once."""
 
-    async def put(self, item: Item) -> BlobRef: ...
+    async def put(self, item: Item) -> BlobRef: ...  # no body twice, but every note
     async def seal(self) -> str | None: ...  # the name of what was filled since the last time
     async def close(self) -> None: ...
 
@@ -71,11 +70,7 @@ class BaseBlobs:
     async def put(self, body: bytes, *, sha256: str, note: bytes = b"") -> BlobRef:
         """Keep a body; durable when this returns, and in a bucket readable from everywhere."""
         check_sha256(sha256)
-        ref = await self._writer.put(Item(sha256, body, note))
-        if note and self.is_noted(_FIRST, sha256):
-            # Two feeds brought one body at once: the writer repeats no body, and left this note out with it.
-            await self.annotate(sha256, note)
-        return ref
+        return await self._writer.put(Item(sha256, body, note))
 
     async def annotate(self, sha256: str, note: bytes) -> None:
         """Keep a note about a body that is kept already; durable when this returns."""
@@ -174,13 +169,15 @@ class BaseBlobs:
         return await self.run_in_thread(read)
 
     def is_noted(self, feed_id: str, sha256: str) -> bool:
-        """True when this process has kept that body for that feed lately; from now on it has."""
-        is_new = (feed_id, sha256) not in self._noted
+        """True when this process has kept that body for that feed lately."""
+        return (feed_id, sha256) in self._noted
+
+    def remember_note(self, feed_id: str, sha256: str) -> None:
+        """Remember that the body is kept with a note for that feed."""
         self._noted[feed_id, sha256] = None
         self._noted.move_to_end((feed_id, sha256))
         if len(self._noted) > _NOTED:
             self._noted.popitem(last=False)
-        return not is_new
 
     async def owner(self) -> str | None:
         """The id of the store that indexes these segments; None when none was written."""

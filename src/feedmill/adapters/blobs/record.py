@@ -114,7 +114,7 @@ class Item(NamedTuple):
 
 
 class RecordGroup:
-    """Records for one segment, from `start` on; what is `known` there already is not repeated."""
+    """Records for one segment, from `start` on; a body that is `known` there already is not repeated."""
 
     def __init__(
         self, segment: str, start: int = 0, known: Mapping[str, BlobRef] | None = None
@@ -129,6 +129,8 @@ class RecordGroup:
         sha256, body, note = item
         known = self._known.get(sha256) or self.added.get(sha256)
         if body is not None and known is not None:
+            if note:  # another feed brought the same body
+                self.add(item._replace(body=None))
             return known
         payload = note + (body or b"")
         header = write_header(

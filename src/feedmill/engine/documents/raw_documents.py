@@ -75,11 +75,12 @@ async def _keep_noted(
 ) -> BlobRef:
     """The body with the note beside it: when another feed brought it first, as a record of its own, once."""
     beside = f" {note.fetch.outcome}" if note.fetch.outcome in _BESIDE else ""
-    noted = blobs.is_noted(f"{note.fetch.feed_id}{beside}", sha256)
+    whose = f"{note.fetch.feed_id}{beside}"
     if known is None:
-        return await blobs.put(body, sha256=sha256, note=encode_note(note, await index.store_id()))
-    if not noted:
+        known = await blobs.put(body, sha256=sha256, note=encode_note(note, await index.store_id()))
+    elif not blobs.is_noted(whose, sha256):
         await blobs.annotate(sha256, encode_note(note, await index.store_id()))
+    blobs.remember_note(whose, sha256)
     return known
 
 

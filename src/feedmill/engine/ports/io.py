@@ -86,6 +86,7 @@ class Blobs(Protocol):
         self, segment: str, *, moved: Collection[str] = ()
     ) -> tuple[RawNote, ...]: ...  # but those that stand with a body that moved
     def is_noted(self, feed_id: str, sha256: str) -> bool: ...  # lately, by this process
+    def remember_note(self, feed_id: str, sha256: str) -> None: ...  # once it is durable
     async def get(self, ref: BlobRef, prefix: bytes | None = None) -> bytes: ...
 
     # housekeeping: re-encode → move the index → sweep the old segment until it is dropped

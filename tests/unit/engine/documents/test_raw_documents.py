@@ -11,12 +11,14 @@ from feedmill.engine.documents.raw_documents import (
     COLLECTED,
     decode_note,
     keep_collected,
+    keep_document,
     load_body,
 )
 from feedmill.engine.ports.io import Blobs, RawIndex
-from feedmill.errors import BlobMoved, NotFoundError
+from feedmill.errors import BlobError, BlobMoved, NotFoundError
 from feedmill.model.candidate import CollectedDocument
-from feedmill.model.feed import BlobRef
+from feedmill.model.feed import BlobRef, Feed, FetchRecord
+from feedmill.model.schedule import ScheduleState
 
 BODY = b"<rss/>"
 DIGEST = sha256(BODY).hexdigest()
@@ -25,6 +27,24 @@ DOCUMENT = CollectedDocument(
     url="https://paper.example/feed",
     final_url="https://paper.example/feed",
     fetched_at=datetime(2026, 3, 1, tzinfo=UTC),
+    body_sha256=DIGEST,
+)
+FEED = Feed(
+    id="f",
+    url=DOCUMENT.url,
+    feed_key=DOCUMENT.url,
+    created_at=DOCUMENT.fetched_at,
+    next_poll_at=DOCUMENT.fetched_at,
+    schedule=ScheduleState(interval_sec=1800.0),
+)
+FETCH = FetchRecord(
+    fetch_id="1",
+    feed_id=FEED.id,
+    scheduled_at=DOCUMENT.fetched_at,
+    fetched_at=DOCUMENT.fetched_at,
+    url=FEED.url,
+    final_url=FEED.url,
+    outcome="fresh",
     body_sha256=DIGEST,
 )
 
@@ -36,6 +56,9 @@ class FakeRawStore:
         self.refs: dict[str, BlobRef] = {}
         self.puts = 0
         self.moved = moved
+        self.notes: list[bytes] = []
+        self.noted: set[tuple[str, str]] = set()
+        self.is_full = False
 
     async def blob(self, sha256: str) -> BlobRef | None:
         return self.refs.get(sha256)
@@ -56,6 +79,19 @@ class FakeRawStore:
         )
         self.refs[sha256] = ref
         return ref
+
+    async def annotate(self, sha256: str, note: bytes) -> None:
+        assert sha256 == DIGEST
+        if self.is_full:
+            reason = "disk-full"
+            raise BlobError(reason, reason)
+        self.notes.append(note)
+
+    def is_noted(self, feed_id: str, sha256: str) -> bool:
+        return (feed_id, sha256) in self.noted
+
+    def remember_note(self, feed_id: str, sha256: str) -> None:
+        self.noted.add((feed_id, sha256))
 
     async def get(self, ref: BlobRef, prefix: bytes | None = None) -> bytes:
         assert (ref.sha256, prefix) == (DIGEST, None)
@@ -87,6 +123,20 @@ def test_a_collected_body_is_kept_with_a_note_that_it_is_of_no_feed() -> None:
     note = decode_note(store.note)
     assert note is not None
     assert (note.fetch.feed_id, note.fetch.outcome) == ("", COLLECTED)
+
+
+def test_a_note_that_a_full_disk_refused_is_written_at_the_next_attempt_and_once() -> None:
+    store = FakeRawStore()
+    asyncio.run(keep_collected(BODY, DOCUMENT, *_ports(store)))
+    store.is_full = True
+    with pytest.raises(BlobError):
+        asyncio.run(keep_document(BODY, FETCH, FEED, *_ports(store)))
+    store.is_full = False
+
+    for _ in range(2):
+        asyncio.run(keep_document(BODY, FETCH, FEED, *_ports(store)))
+
+    assert len(store.notes) == 1
 
 
 def test_a_body_whose_segment_has_moved_is_looked_up_once_more() -> None:

@@ -177,10 +177,12 @@ class UploadBatches:
         if self._closed:
             raise closed_error()
         key = item.sha256 if item.body is not None else f"{item.sha256}/{next(self._notes)}"
-        kept = self._known(key)
+        kept, waiting = self._known(key), self._waiting.get(key)
+        if item.note and (kept or waiting):  # another feed brought the same body
+            await self.put(item._replace(body=None))
         if kept is not None:
             return kept
-        future = self._waiting.get(key) or self._add(key, item)
+        future = waiting or self._add(key, item)
         try:
             async with asyncio.timeout(self._patience_sec):
                 # A caller that gives up does not take the body from others that put the same one.
