@@ -28,6 +28,8 @@ NOT_KEPT: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", 
 ABORT: Final = "feedmill.cut"  # ends the connection at once
 CROWDED: Final = "feedmill.crowded"  # true when there are too many connections
 
+# A proxy may have believed the other one: what it takes for the body would be the next request here (RFC 9112, 6.1).
+_TWO_LENGTHS: Final = {b"content-length", b"transfer-encoding"}
 _MAX_HEAD_BYTES: Final = 32_768
 _BACKLOG: Final = 512
 
@@ -233,6 +235,9 @@ class _Connection(H11Protocol):
         inner = self.app
 
         async def app(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401  # ASGI's own types
+            if {name for name, _ in scope["headers"]} >= _TWO_LENGTHS:
+                await send_whole(send, 400, *self.bad_request, CLOSE)
+                return
             crowded = len(self.connections) > self.max_connections
             scope["extensions"] = {ABORT: transport.abort, CROWDED: crowded}
             await inner(scope, receive, send)

@@ -39,3 +39,33 @@ def test_the_head_of_a_stream_does_not_wait_for_its_first_event() -> None:
         assert b"first" in rest
 
     asyncio.run(story())
+
+
+def test_a_body_of_two_lengths_is_refused_and_nothing_behind_it_is_read() -> None:
+    """RFC 9112, 6.1: such a request may smuggle another one past a proxy that believes the other length."""
+
+    async def story() -> None:
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            message = f"{scope['method']} {receive} {send} reached the application"
+            raise AssertionError(message)
+
+        listening = listen("127.0.0.1", 0)
+        port = listening.getsockname()[1]
+        serving = http_server(app, listening, ServeConfig(), drain_sec=1, bad_request=BAD)
+        async with hang_guard(), serving:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            both = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"
+            behind = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            writer.write(
+                b"POST / HTTP/1.1\r\nHost: localhost\r\n%s\r\n0\r\n\r\n%s" % (both, behind)
+            )
+
+            answer = await reader.read()
+
+            writer.close()
+            await writer.wait_closed()
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert answer.count(b"HTTP/1.1") == 1
+        assert answer.endswith(BAD.body)
+
+    asyncio.run(story())
