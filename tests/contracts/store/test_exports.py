@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 from tests.contracts.store.conftest import Tell
-from tests.support.sample_refreshes import HOUR, NOON, an_entry, new_feed, poll
+from tests.support.sample_refreshes import HOUR, NOON, a_refresh, an_entry, new_feed, poll
 
 from feedmill.engine.ports.store import Store
 from feedmill.model.entry import Author, EntryEnclosure
@@ -33,7 +33,7 @@ def _named(name: ExportName, row: tuple[Any, ...]) -> dict[str, Any]:
     values = zip(EXPORTS[name], row, strict=True)
     return {
         field.name: msgspec.json.decode(one)
-        if field.kind in ("json", "texts") and one is not None
+        if field.kind in ("json", "texts", "addresses") and one is not None
         else one
         for field, one in values
     }
@@ -233,10 +233,18 @@ def test_exported_fetches_have_the_headers_and_addresses_of_the_stored_ones(tell
 
 def test_an_exported_address_hides_its_token(tell: Tell) -> None:
     async def story(store: Store) -> None:
-        await store.add_feed(replace(new_feed(1), url="https://e.org/f?token=secret"))
+        url, hidden = "https://e.org/f?token=secret", "https://e.org/f?token=***"
+        feed, _ = await store.add_feed(replace(new_feed(1), url=url))
+        refresh = a_refresh(feed, 1, at=NOON)
+        await store.commit(
+            replace(
+                refresh, feed=replace(refresh.feed, site_url=url, self_url=url, hubs=(url, url))
+            )
+        )
 
-        (feed,) = await rows_of(store, "feeds")
+        (row,) = await rows_of(store, "feeds")
 
-        assert feed["url"] == "https://e.org/f?token=***"
+        assert [row[name] for name in ("url", "site_url", "self_url")] == [hidden] * 3
+        assert row["hubs"] == [hidden, hidden]
 
     tell(story)

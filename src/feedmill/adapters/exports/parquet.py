@@ -20,6 +20,7 @@ _TYPES: Final = {
     "flag": pa.bool_(),
     "instant": pa.timestamp("us", "UTC"),
     "texts": pa.list_(pa.string()),
+    "addresses": pa.list_(pa.string()),
     "json": pa.string(),
 }
 _texts: Final = msgspec.json.Decoder(list[str]).decode
@@ -53,7 +54,7 @@ class ParquetWriter:
 
 
 def _array(field: Field, values: Sequence[Any]) -> Any:  # noqa: ANN401  # pyarrow has no types
-    if field.kind == "texts":
+    if field.kind in ("texts", "addresses"):
         values = [None if one is None else _texts(one) for one in values]
     elif field.kind == "instant":
         return pa.array(values, pa.string()).cast(_TYPES["instant"])

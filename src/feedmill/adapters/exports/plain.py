@@ -21,7 +21,7 @@ from feedmill.adapters.files import make_private_file
 from feedmill.model.running.export import ExportName, ExportRow, Field
 from feedmill.publish.ndjson import json_lines
 
-_JSON: Final = ("json", "texts")
+_JSON: Final = ("json", "texts", "addresses")
 
 _TYPES: Final = {"integer": "INTEGER", "flag": "INTEGER", "real": "REAL"}
 _AUTHOR: Final = ("name", "email", "uri")

@@ -16,6 +16,7 @@ FieldKind = Literal[
     "flag",
     "instant",  # ISO 8601 in UTC with microseconds, so that texts sort like times
     "texts",  # a list of texts, as JSON
+    "addresses",  # a list of such texts, as JSON
     "json",
 ]
 ExportRow = tuple[Any, ...]  # as the kinds say; None where there is nothing
@@ -124,7 +125,9 @@ EXPORTS: Final[dict[ExportName, tuple[Field, ...]]] = {
     "feeds": _fields(
         ("text", "feed_id"),
         ("address", "url"),
-        ("text", "title site_url type"),
+        ("text", "title"),
+        ("address", "site_url"),
+        ("text", "type"),
         ("texts", "tags"),
         ("flag", "paused"),
         ("text", "health"),
@@ -140,6 +143,6 @@ EXPORTS: Final[dict[ExportName, tuple[Field, ...]]] = {
         ("real", "ewma_interarrival_sec"),
         ("integer", "new_entries_last_fetch"),
         ("address", "self_url"),
-        ("texts", "hubs"),
+        ("addresses", "hubs"),
     ),
 }

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
+
 from feedmill.adapters.store.statements import Query, position, rows, value
 from feedmill.adapters.store.tables.codec import NEVER, Row, micros
 from feedmill.adapters.store.tables.contents.entry_codec import article_position
@@ -159,8 +161,15 @@ def _iso(at: datetime | str) -> str:
     return at if isinstance(at, str) else at.isoformat(timespec="microseconds")[:-6] + "Z"
 
 
+def _masked(addresses: str) -> str:
+    return msgspec.json.encode(
+        [mask_address(one) for one in msgspec.json.decode(addresses)]
+    ).decode()
+
+
 _CHANGES: Final[dict[FieldKind, Callable[[Any], Any]]] = {
     "address": mask_address,
+    "addresses": _masked,
     "flag": bool,
     "instant": _iso,
 }
