@@ -64,6 +64,8 @@ _CUT_SEQUENCE: Final = re.compile(
 )
 _MAX_WEIGHED: Final = 500_000  # bytes that tell damage from another encoding
 _FEW: Final = 20  # so many lone high bytes tell a detector something
+# The detector is never surer than this of these two, however much text there is.
+_MOST_CONFIDENCE: Final = {"gb18030": 0.7, "euc-kr": 0.7}
 # The standard gives the five holes of windows-1252 their C1 characters.
 _HOLES: Final = (0x81, 0x8D, 0x8F, 0x90, 0x9D)
 _WINDOWS_C1: Final = {
@@ -346,9 +348,11 @@ def _guess(sample: bytes, limits: ParseLimits) -> str | None:
     lone = _lone_letters(sample)
     if lone is not None and (lone < _FEW or encoding in _WESTERN):
         return "windows-1252"
-    if confidence is None or confidence < limits.encoding_confidence_min:
+    if encoding is None or confidence is None:
         return None
-    return encoding
+    # It is a float of four bytes: 0.7 comes as 0.69999999.
+    confidence = round(confidence / _MOST_CONFIDENCE.get(encoding, 1.0), 6)
+    return encoding if confidence >= limits.encoding_confidence_min else None
 
 
 def _lone_letters(sample: bytes) -> int | None:

@@ -227,6 +227,10 @@ def test_a_declaration_quoted_inside_an_entry_is_not_the_documents() -> None:
         pytest.param("cp932", "日本語のニュースです。" * 20, "shift_jis", id="other Japanese"),
         pytest.param("iso2022_jp", "日本語のニュース", "iso-2022-jp", id="seven-bit Japanese"),
         pytest.param("big5", "中文新聞標題測試" * 20, "big5", id="Chinese"),
+        pytest.param(
+            "gbk", "欧冠第一出线，人民生活水平不断提高。", "gb18030", id="simplified Chinese"
+        ),
+        pytest.param("euc_kr", "국민 생활이 향상될 것으로 기대됩니다.", "euc-kr", id="Korean"),
     ],
 )
 def test_undeclared_encodings_are_detected(codec: str, text: str, encoding: str) -> None:
