@@ -78,7 +78,10 @@ def sanitise(html: str, *, base: str | None, max_chars: int, max_depth: int) -> 
     that the publisher never meant.
     """
     cut = len(html) > max_chars
-    unwrapped = unwrap(_cut(html, max_chars) if cut else html)
+    html = _cut(html, max_chars) if cut else html
+    if "<![CDATA[" in html:  # as in XML: to HTML it would be a comment, and the text would go
+        html = html.replace("<![CDATA[", "").replace("]]>", "")
+    unwrapped = unwrap(html)
     tamed = limit_nesting(unwrapped.html, max_depth)
     cleaned, flattened = _clean_tree(tamed.html, base), tamed.flattened
     if len(cleaned) > _MAX_GROWTH * len(tamed.html) + _GROWTH_ALLOWANCE:

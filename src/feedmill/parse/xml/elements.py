@@ -227,9 +227,15 @@ def split_keywords(text: str | None, scope: ElementScope) -> tuple[str, ...]:
 
 
 def text_of(element: etree._Element) -> str | None:
-    """The element's text, stripped; markup inside it is dropped. None when it is empty."""
+    """The element's text, stripped; markup inside it is dropped. None when it is empty.
+
+    Some programs escape the marks of their CDATA sections.
+    """
     text = element.text if len(element) == 0 else "".join(map(str, element.itertext()))
-    return (text.strip() or None) if text else None
+    text = text.strip() if text else ""
+    if text.startswith("<![CDATA[") and text.endswith("]]>"):
+        text = text[9:-3].strip()
+    return text or None
 
 
 def markup_of(element: etree._Element) -> str | None:

@@ -84,6 +84,8 @@ def test_no_payload_survives(case: dict[str, Any], base: str | None) -> None:
         pytest.param("&lt;b&gt;", "&lt;b&gt;", id="escaped markup is never decoded again"),
         pytest.param("\uff1cscript\uff1e", "\uff1cscript\uff1e", id="no NFKC"),
         pytest.param("a<!-- x -->b", "ab", id="comments go"),
+        pytest.param("<![CDATA[a <b>b</b>]]>", "a <b>b</b>", id="CDATA is text, as in XML"),
+        pytest.param("<p>a<![CDATA[<i>b</i>", "<p>a<i>b</i></p>", id="also where nothing ends it"),
         pytest.param("a\x00b\x1bc&#1;d\x0ce\ufffff", "abcdef", id="no control characters"),
         pytest.param("caf\u00e9\x01", "caf\u00e9", id="nor beside other scripts"),
         pytest.param("a\ud83d\ude00\ud800b", "a\U0001f600b", id="surrogates join or go"),

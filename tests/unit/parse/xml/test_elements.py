@@ -34,6 +34,9 @@ def scope(*, inherits: bool = True, max_values: int = 1_000) -> ElementScope:
         ("<a>  </a>", None),
         ("<a>x<b>y</b>z</a>", "xyz"),
         ("<a><b/></a>", None),
+        ("<a> &lt;![CDATA[ http://a.example/?b&amp;c ]]&gt; </a>", "http://a.example/?b&c"),
+        ("<a>&lt;![CDATA[]]&gt;</a>", None),
+        ("<a>&lt;![CDATA[b</a>", "<![CDATA[b"),
     ],
 )
 def test_text_is_stripped_and_without_markup(xml: str, text: str | None) -> None:
