@@ -74,10 +74,13 @@ def read_name(element: etree._Element, scope: ElementScope) -> Person | None:  #
 
 
 def read_link(element: etree._Element, scope: ElementScope) -> Link | None:
-    """An atom:link with its relation spelled short; None without an address."""
+    """An atom:link with its relation spelled short, its address also as RSS writes it.
+
+    None without an address.
+    """
     # One look at all attributes is cheaper than six at one each; the stubs think of bytes.
     said: dict[str, str] = dict(element.items())  # type: ignore[arg-type]
-    href = scope.enter(element).link(said.get("href"))
+    href = scope.enter(element).link(said.get("href") or text_of(element))
     if href is None:
         return None
     return Link(

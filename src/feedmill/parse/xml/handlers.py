@@ -36,7 +36,14 @@ from feedmill.parse.namespaces import (
 from feedmill.parse.xml.elements import Draft, ElementScope, Handler, text_of
 from feedmill.parse.xml.names import is_rss_namespace, is_settled, name_of
 
+
+def _in_atom(handlers: dict[str, Handler]) -> dict[str, Handler]:
+    """RSS's elements for documents that put them into Atom's namespace."""
+    return {name.replace("rss:", "atom:"): handler for name, handler in handlers.items()}
+
+
 _ENTRY: Final[dict[str, Handler]] = {
+    **_in_atom(rss.ENTRY),
     **rss.ENTRY,
     **atom.ENTRY,
     **dublin_core.ENTRY,
@@ -47,6 +54,7 @@ _ENTRY: Final[dict[str, Handler]] = {
     **georss.BOTH,
 }
 _FEED: Final[dict[str, Handler]] = {
+    **_in_atom(rss.FEED),
     **rss.FEED,
     **atom.FEED,
     **dublin_core.FEED,

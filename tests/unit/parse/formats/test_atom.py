@@ -479,6 +479,20 @@ def _plain(markup: str) -> str:
     )
 
 
+def test_rss_elements_in_atoms_namespace_are_read() -> None:
+    read_entry = entry(
+        "<guid>q</guid><link>/1</link><pubDate>d</pubDate><description>&lt;b&gt;t&lt;/b&gt;"
+        "</description><enclosure url='/a.mp3' length='7'/>"
+    )
+
+    assert (read_entry.id, read_entry.link) == ("q", "https://example.com/1")
+    assert (read_entry.published, read_entry.summary) == (
+        "d",
+        Text(value="<b>t</b>", kind="html", base=URL),
+    )
+    assert read_entry.enclosures == (Enclosure(url="https://example.com/a.mp3", length=7),)
+
+
 @pytest.mark.parametrize(
     "namespace",
     [
