@@ -12,13 +12,14 @@ import lxml.etree
 import lxml.html
 import trafilatura
 from lxml.cssselect import CSSSelector, SelectorError
+from trafilatura.htmlprocessing import convert_to_html
 
 from feedmill.canonicalise.discovery.html_page import page_text, read_page
 from feedmill.canonicalise.policies import canonical_link
 from feedmill.errors import UsageError
 from feedmill.model.derived.fetched import ExtractedText, NoFullText, PageTask
 
-RECIPE: Final = "3"  # grows when our use of the extractor changes what comes out
+RECIPE: Final = "4"  # grows when our use of the extractor changes what comes out
 VERSION: Final = f"{RECIPE}+trafilatura-{trafilatura.__version__}"
 # A word, or two characters of a script without spaces between words (Chinese, Japanese, Thai, Khmer …).
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -26,7 +27,9 @@ _WORD: Final = re.compile(rf"[{_UNSPACED}]{{1,2}}|[^\W{_UNSPACED}]+")
 _MARKUP: Final = re.compile(
     r"<(?:!doctype|html|head|body|div|p|article|meta|title)\b", re.IGNORECASE
 )
-_HEAD: Final = re.compile(r"<head\b.{0,200000}?</head\s*>", re.IGNORECASE | re.DOTALL)
+# Without <code> in it, trafilatura takes preformatted text for a quotation.
+_BARE_PRE: Final = re.compile(r"<pre(?:\s[^<>]{0,500})?>(?!\s{0,100}<code)", re.IGNORECASE)
+_INLINE: Final = frozenset({"p", "li", "dt", "dd", "td", "th", "a", "del", "h1", "h2", "h3", "h4"})
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}")
 _ROOT: Final = re.compile(
     r"""<html\b[^>]{0,2000}?\blang\s{0,4}=\s{0,4}("[^"<>]{0,50}"|'[^'<>]{0,50}'|[\w-]{2,35})""",
@@ -50,7 +53,7 @@ def extract_page(task: PageTask) -> ExtractedText | NoFullText:
         return NoFullText(reason="no-text", detail=str(problem)[:200])
     except (ValueError, AssertionError, RecursionError) as problem:
         return NoFullText(reason="no-text", detail=type(problem).__name__)
-    html = "\n".join(chosen) or _body_of(document.text or "" if document else "")
+    html = "\n".join(chosen) or (_html_of(document.body) if document else "")
     words = count_words(html)
     if not words:
         return NoFullText(reason="no-text")
@@ -86,11 +89,12 @@ def count_words(html: str) -> int:
 
 
 def _extract(markup: str, url: str) -> Any:  # noqa: ANN401  # trafilatura's own type
-    return trafilatura.extract_with_metadata(
-        markup,
+    return trafilatura.bare_extraction(
+        _BARE_PRE.sub(r"\g<0><code>", markup),
         url=url,
         output_format="html",
         fast=True,
+        with_metadata=True,
         include_comments=False,
         include_formatting=True,
         include_links=True,  # not images: their captions cost half a point of precision
@@ -98,9 +102,24 @@ def _extract(markup: str, url: str) -> Any:  # noqa: ANN401  # trafilatura's own
     )
 
 
-def _body_of(html: str) -> str:
-    """What trafilatura wrote, without the head that repeats the metadata."""
-    return _HEAD.sub("", html, count=1)
+def _html_of(body: lxml.etree._Element) -> str:
+    """The text as HTML, with kinds of lists and of code that trafilatura's own HTML has not."""
+    for one in body.iter("list", "item"):
+        kind = (one.get("rend") or "").partition("-")[0]
+        if kind in ("ol", "dl", "dt", "dd"):
+            one.tag = kind
+            one.attrib.clear()
+    convert_to_html(body)
+    for one in body.iter("pre"):
+        lxml.etree.strip_tags(one, "pre")
+        parent = one.getparent()
+        if (
+            parent is not None
+            and parent.tag in _INLINE
+            and "\n" not in "".join(map(str, one.itertext()))
+        ):
+            one.tag = "code"
+    return lxml.etree.tostring(body, encoding="unicode", method="html")
 
 
 def _line(text: str | None) -> str | None:

@@ -47,6 +47,34 @@ def test_page_says_title_author_day_and_language() -> None:
     assert (found.published, found.language) == ("2025-10-12", "en-GB")
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param("<ol><li>one</li><li>two</li></ol>", id="a numbered list"),
+        pytest.param("<ul><li>one</li><li>two</li></ul>", id="a list"),
+        pytest.param("<dl><dt>one</dt><dd>two</dd></dl>", id="terms"),
+        pytest.param("<pre>def f(x):\n    return x &lt; 3\n\nx = 1</pre>", id="lines of code"),
+        pytest.param("<pre>one\n  two</pre>", id="preformatted text"),
+        pytest.param("<p>Use <code>f(x)</code> instead</p>", id="code in a sentence"),
+        pytest.param("<ul><li>Use <code>f(x)</code></li></ul>", id="code in a list"),
+        pytest.param("<blockquote><p>one</p><p>two</p></blockquote>", id="a quotation"),
+    ],
+)
+def test_lists_and_code_keep_their_kind(written: str) -> None:
+    found = text_of(PAGE.replace("</h1>", f"</h1>{TEXT}{written}"))
+
+    assert written in found.html
+
+
+def test_code_inside_preformatted_text_is_one_element() -> None:
+    found = text_of(
+        PAGE.replace("</h1>", f"</h1>{TEXT}<pre class='x'>\n<code>a\n  b</code>\n</pre>")
+    )
+
+    assert found.html.count("<pre>") == 1
+    assert "a\n  b" in found.html
+
+
 @pytest.mark.parametrize("lang", ["", ' lang="x"', ' lang="not a language!"'])
 def test_language_that_is_none_is_left_out(lang: str) -> None:
     assert text_of(PAGE.replace(' lang="en-GB"', lang)).language is None
