@@ -255,9 +255,12 @@ def _strip_any(text: str, *, swallowing: bool) -> str:
 
 
 def _unclosed(rest: str) -> str:
-    """What stays of a tag that the text's end cut off: nothing, or the words if it is none."""
+    """What stays of a tag that the text's end cut off: nothing, or the words if it is none.
+
+    One that goes on behind a > has a quote that nothing closes.
+    """
     if is_cut_off(rest):
-        return ""
+        return rest.partition(">")[2]
     return _TAG_OPENER.sub("< ", rest)
 
 

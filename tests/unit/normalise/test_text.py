@@ -59,6 +59,7 @@ FINISHED = ("a", "bc ", " ", "<p>", "</p>", "<b>", "<br/>", '<i title="x">', "&a
         pytest.param("a<!DOCTYPE html>b<?php x ?>c</>d", "abcd", id="other markup declarations"),
         pytest.param("<![CDATA[a <b>b</b>]]> c", "a b c", id="a CDATA section escaped twice"),
         pytest.param('Read on <a href="htt', "Read on", id="a tag that was cut off"),
+        pytest.param('<a href="/x>one <b>two</b>', "one two", id="a quote that nothing closes"),
         pytest.param("Read on <stro", "Read on", id="a name that was cut off"),
         pytest.param("Read on </", "Read on", id="an end tag that was cut off"),
         pytest.param("Read on <br...", "Read on", id="a tag that was cut off with dots"),

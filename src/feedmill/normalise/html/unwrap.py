@@ -16,6 +16,7 @@ from feedmill.normalise.html.tokens import (
     ATTRIBUTE_PATTERN,
     HARMLESS_TAGS,
     REMOVED_TAGS,
+    TOKEN_PATTERN,
     html_tokens,
     is_address,
     is_cut_off,
@@ -38,6 +39,7 @@ _PLAYER_PARAMS = frozenset({"movie", "src", "url", "filename"})
 _INVISIBLE_SIZES = frozenset({"0", "1", "0px", "1px"})
 _MAX_LABEL_CHARS = 200
 _MAX_EMBEDS = 100
+_MAX_OPEN_QUOTES = 20
 
 
 class Embed(Value):
@@ -56,12 +58,27 @@ class Unwrapped(Value):
 
 def unwrap(html: str) -> Unwrapped:
     """The markup with unknown and unsafe containers taken off and embeds turned into links."""
+    html = _without_open_quotes(html)
     names = _TAG_NAMES.findall(html)
     are_known = _KNOWN_TAGS.issuperset(names) or _KNOWN_TAGS.issuperset(map(str.lower, names))
     if are_known and html.rfind("<") <= html.rfind(">"):
         return Unwrapped(html=html)
     writer = _Writer(html)
     return Unwrapped(html=writer.written(), embeds=tuple(writer.embeds.values()))
+
+
+def _without_open_quotes(html: str) -> str:
+    """The markup without a quote that begins a value and has no end: `<a href="x>` hides the rest."""
+    for quote in ('"', "'"):
+        for _ in range(_MAX_OPEN_QUOTES):
+            at = html.rfind(quote)
+            if at < 1 or html[at - 1] != "=":
+                break
+            tag = TOKEN_PATTERN.match(html, max(html.rfind("<", 0, at), 0))
+            if tag is None or tag["end"] != "":
+                break
+            html = html[:at] + html[at + 1 :]
+    return html
 
 
 class _Writer:

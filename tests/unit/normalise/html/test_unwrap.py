@@ -166,6 +166,10 @@ def test_no_unknown_name_costs_text(name: str) -> None:
         pytest.param("<object/>after", "after", id="an object that closes itself"),
         pytest.param("<script defer/>after", "after", id="an attribute without a value"),
         pytest.param("<script src=x/>code", "", id="the slash of a value closes nothing"),
+        pytest.param("<p><a href='/x><img alt=\"y\"></a>one <b>two</b></p>", "one two", id="a quote that nothing closes"),
+        pytest.param('a <a href="/x>b</a> c <a href="/y>d</a> e', "a b c d e", id="one in each of two tags"),
+        pytest.param('a <a href="/x', "a", id="a value that was cut off"),
+        pytest.param('a="', 'a="', id="a quote in text"),
         pytest.param("if x<y then", "if x<y then", id="a comparison"),
         pytest.param("at <http://a.example/b?c=1&amp;d> now", "at http://a.example/b?c=1&d now", id="an address"),
         pytest.param("Jane <jane@a.example>, <b>x</b>", "Jane jane@a.example, x", id="an address for mail"),
@@ -275,3 +279,7 @@ def test_raw_text_that_nothing_closes_is_read_in_linear_time(name: str) -> None:
     shown = clean_html(tag * (500_000 // len(tag)) + "end")  # 25 s, where each looks for its end
 
     assert shown.endswith("end") or name == "plaintext"
+
+
+def test_open_quotes_are_looked_for_a_few_times() -> None:
+    assert unwrap('<a b="' * 30).html.count('"') == 10
