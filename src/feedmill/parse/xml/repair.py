@@ -32,6 +32,7 @@ _REFERENCE: Final = re.compile(
     rb"|([xX])0*+([1-9A-Fa-f][0-9A-Fa-f]{0,6}|(?<=0)));|([A-Za-z][A-Za-z0-9]{1,31});)?"
 )
 _STRAY_LESS_THAN: Final = re.compile(rb"<(?![A-Za-z_:/!?\x80-\xff])")
+_SPACED_END_TAG: Final = re.compile(rb"</\s{1,100}+(?=[A-Za-z_][\w:.-]{0,100}+\s{0,100}+>)")
 _UNQUOTED_TAG: Final = re.compile(
     rb"""<[A-Za-z_\x80-\xff][\w:.\x80-\xff-]*+\s(?:[^<>"'=]++|=\s*+(?:"[^"<>]*+"|'[^'<>]*+'))*+"""
     rb"""=\s*+[^\s"'<>=][^<>]*+>"""
@@ -42,6 +43,16 @@ _TAG: Final = re.compile(
     rb"""|<(/?)([A-Za-z_\x80-\xff][\w:.\x80-\xff-]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>"""
 )
 _VOID: Final = frozenset({b"br", b"hr", b"img", b"input", b"wbr"})
+# No field of an entry holds another: one that begins closes the one before, if that was left open.
+# Those that hold HTML are closed by what no HTML has.
+_HTML_FIELDS: Final = (b"description", b"summary", b"content", b"content:encoded")
+_NEVER_IN_HTML: Final = frozenset(
+    b"guid id pubDate published updated category comments enclosure author contributor description"
+    b" content:encoded dc:creator dc:date dc:subject slash:comments wfw:commentRss"
+    b" feedburner:origLink".split()
+)
+_PLAIN_FIELDS: Final = (_NEVER_IN_HTML | {b"title", b"link"}).difference(_HTML_FIELDS)
+_FIELDS: Final = _PLAIN_FIELDS.union(_HTML_FIELDS)
 # &#128; to &#159; are what old Windows programs wrote for windows-1252; feeds still carry them.
 _C1_REFERENCE: Final = re.compile(rb"&#(?:0*+(1(?:2[89]|[345][0-9]))|[xX]0*+([89][0-9A-Fa-f]));")
 # So does a proxy that takes windows-1252 for latin-1 and writes it as UTF-8.
@@ -61,7 +72,7 @@ _WORDS: Final[dict[RepairCode, str]] = {
     "entities-decoded": "named entities that XML does not know",
     "stray-ampersands": "read as text",
     "illegal-characters": "removed",
-    "markup-recovered": "a < that begins no tag, a ]]> that ends no CDATA, or a value without quotes",
+    "markup-recovered": "a < that begins no tag, a blank in an end tag, a ]]> that ends no CDATA, or a value without quotes",
 }
 
 
@@ -117,10 +128,12 @@ def balance_tags(utf8: bytes) -> bytes:
 
     def weigh(tag: re.Match[bytes]) -> bytes:
         slash, name, rest = tag.groups()
-        if name is None or rest.endswith(b"/"):
+        if name is None:
             return tag.group()
         if not slash:
-            return _opening(tag, opened, counts)
+            return _left_open(name, opened, counts) + (
+                tag.group() if rest.endswith(b"/") else _opening(tag, opened, counts)
+            )
         if not counts[name]:
             return b""
         return _closing(name, opened, counts)
@@ -163,7 +176,8 @@ class _Repairer:
     def piece(self, text: bytes) -> bytes:
         if b"<" in text:
             text, stray = _STRAY_LESS_THAN.subn(b"&lt;", text)
-            self.counts["markup-recovered"] += stray
+            text, spaced = _SPACED_END_TAG.subn(b"</", text)
+            self.counts["markup-recovered"] += stray + spaced
             text = _UNQUOTED_TAG.sub(self.quoted, text, count=max(self.quotes, 1))
         if b"]]>" in text:  # XML 1.0 §2.4: only to end a CDATA section
             self.counts["markup-recovered"] += text.count(b"]]>")
@@ -226,6 +240,17 @@ def _opening(tag: re.Match[bytes], opened: list[bytes], counts: Counter[bytes]) 
     opened.append(name)
     counts[name] += 1
     return tag.group()
+
+
+def _left_open(name: bytes, opened: list[bytes], counts: Counter[bytes]) -> bytes:
+    """End tags for the fields that the one of this name cannot stand in."""
+    tags = b""
+    if name in _NEVER_IN_HTML:
+        for field in _HTML_FIELDS:
+            tags += _closing(field, opened, counts) if counts[field] else b""
+    if opened and name in _FIELDS and opened[-1] in _PLAIN_FIELDS:
+        tags += _closing(opened[-1], opened, counts)
+    return tags
 
 
 def _closing(name: bytes, opened: list[bytes], counts: Counter[bytes]) -> bytes:

@@ -49,6 +49,7 @@ def title(entry: ParsedEntry) -> str | None:
             "<title><![CDATA[a <![CDATA[ b ]]> c ]]></title>", "a <![CDATA[ b  c ]]>", id="nested"
         ),
         pytest.param("<title a=1 b='2' c=x/y>t</title>", "t", id="values without quotes"),
+        pytest.param("<title>t</ title>", "t", id="a blank in an end tag"),
         pytest.param('<title a="1" a="2">t</title>', "t", id="an attribute twice"),
         pytest.param("<title a>t</title>", "t", id="an attribute without a value"),
         pytest.param("<x:y>z</x:y><title>t</title>", "t", id="an undeclared prefix"),
@@ -69,6 +70,20 @@ def test_a_mistake_in_one_entry_costs_nothing_else(first: str, expected: str) ->
     assert feed.title.value == "Feed"
     assert not feed.truncated
     assert all(entry.slice is not None for entry in feed.entries)
+
+
+def test_an_element_that_was_left_open_costs_no_other() -> None:
+    item = "<title>t<link>/1</link><description>a <b>b<pubDate>d</pubDate><guid>g</item>"
+    entry = read(rss(f"<item>{item}{SECOND}")).entries[0]
+
+    assert (title(entry), entry.link, entry.published, entry.id) == (
+        "t",
+        "https://example.com/1",
+        "d",
+        "g",
+    )
+    assert entry.summary is not None
+    assert entry.summary.value == "a <b>b</b>"
 
 
 def test_a_bare_ampersand_does_not_change_a_link() -> None:

@@ -122,6 +122,17 @@ def test_nothing_is_mended_in_what_is_sound() -> None:
         ("<a><b/><c d='/>'></c></a>", "<a><b/><c d='/>'></c></a>"),
         ("<a><![CDATA[</a><b>]]><!-- </a> -->", "<a><![CDATA[</a><b>]]><!-- </a> --></a>"),
         ("<a><a></a>", "<a><a></a></a>"),
+        ("<a><title>b<link>c</a>", "<a><title>b</title><link>c</link></a>"),
+        ("<a><title>b</titel><guid/></a>", "<a><title>b</title><guid/></a>"),
+        ("<a><title>b<b>c</b></title></a>", "<a><title>b<b>c</b></title></a>"),
+        (
+            "<a><description><p>b<link>c</link><pubDate>d</a>",
+            "<a><description><p>b<link>c</link></p></description><pubDate>d</pubDate></a>",
+        ),
+        (
+            "<source><id>b</id><title>c</title></source>",
+            "<source><id>b</id><title>c</title></source>",
+        ),
     ],
 )
 def test_what_was_left_open_is_closed(broken: str, balanced: str) -> None:
