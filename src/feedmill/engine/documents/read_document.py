@@ -61,8 +61,8 @@ T = TypeVar("T")
 
 _TYPES: Final = {"rss": "rss", "ato": "atom", "jso": "json"}
 # The version of parser and normaliser together: another one reads every document again (D31).
-READER: Final = "parse-5.normalise-5"
-_PLAIN_READER: Final = "parse-5.as-published-1"
+READER: Final = "parse-6.normalise-6"
+_PLAIN_READER: Final = "parse-6.as-published-1"
 
 SUMMARY_CHARS: Final = 2_000  # of a candidate; the whole entry is in its document
 

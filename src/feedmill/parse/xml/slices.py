@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Spans = tuple[tuple[int, int], ...]
 
-READER_VERSION: Final = b"feedmill-parse-5"  # a new version reads every entry again (D31)
+READER_VERSION: Final = b"feedmill-parse-6"  # a new version reads every entry again (D31)
 
 _CDATA: Final = b"<![CDATA["
 _COMMENT: Final = b"<!--"
