@@ -14,7 +14,7 @@ import msgspec
 
 from feedmill.model.entry import Author
 from feedmill.model.parsed import Person
-from feedmill.normalise.text import clean_text
+from feedmill.normalise.text import clean_text, decode_references
 
 MAX_PERSON_CHARS = 320  # of one field; an address has at most 254 (RFC 5321 section 4.5.3.1.3)
 
@@ -74,9 +74,9 @@ def _clean(person: Person) -> Author:
     """Return what the three fields say, whichever of them it was put into."""
     author = Author(uri=_uri(person.uri or ""))
     for field in (person.email or "", person.name or ""):
-        written = parse_person(
-            field if len(field) <= MAX_PERSON_CHARS else clean_text(field, MAX_PERSON_CHARS)
-        )
+        short = field if len(field) <= MAX_PERSON_CHARS else clean_text(field, MAX_PERSON_CHARS)
+        # Decoded first: the semicolon of a reference is none that stands around a name.
+        written = parse_person(decode_references(short))
         # Once more after cleaning: `<b>jane@example.com</b>` is an address too.
         plain = parse_person(clean_text(written.name or ""))
         author = _filled(_filled(author, msgspec.structs.replace(written, name=None)), plain)

@@ -97,6 +97,11 @@ def test_an_address_that_is_too_long_is_a_name(local: str) -> None:
             id="markup",
         ),
         pytest.param(
+            Person(name="Andr&eacute;"), Author(name="André"), id="a reference at the end"
+        ),
+        pytest.param(Person(name="&lt;b&gt;Jane&lt;/b&gt;"), Author(name="Jane"), id="escaped"),
+        pytest.param(Person(name="Jane Doe &lt;jane@example.com&gt;"), JANE, id="escaped brackets"),
+        pytest.param(
             Person(name="<i>jane@example.com</i>"), Author(email="jane@example.com"), id="inside"
         ),
         pytest.param(
