@@ -25,7 +25,13 @@ _MAX_ESCAPED: Final = 1_000_000  # where there are more, & means nothing
 _CONTROLS: Final = bytes({*range(0x20)} - {0x09, 0x0A, 0x0D})
 _NONCHARACTERS: Final = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
 _OPAQUE: Final = re.compile(rb"<!(?:--|\[CDATA\[)")
-_PREDEFINED: Final = (b"&amp;", b"&lt;", b"&gt;", b"&quot;", b"&apos;")
+_PREDEFINED: Final = {
+    b"&amp;": b"&#38;",
+    b"&lt;": b"&#60;",
+    b"&gt;": b"&#62;",
+    b"&quot;": b"&#34;",
+    b"&apos;": b"&#39;",
+}
 # Zeros are stepped over, so that a number is short however it was written.
 _REFERENCE: Final = re.compile(
     rb"&(?!(?:amp|lt|gt|quot|apos);)(?:#(?:0*+([1-9][0-9]{0,7}|(?<=0))"
@@ -41,6 +47,9 @@ _ATTRIBUTE: Final = re.compile(rb"""(=\s*+)("[^"]*+"|'[^']*+'|[^\s"'<>=][^\s"'<>
 _TAG: Final = re.compile(
     rb"""<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+(?:\]\]>|\Z)|<!--(?:[^-]++|-(?!->))*+(?:-->|\Z)"""
     rb"""|<(/?)([A-Za-z_\x80-\xff][\w:.\x80-\xff-]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>"""
+)
+_OPAQUE_SECTION: Final = re.compile(
+    rb"""(<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+(?:\]\]>|\Z)|<!--(?:[^-]++|-(?!->))*+(?:-->|\Z))"""
 )
 _VOID: Final = frozenset({b"br", b"hr", b"img", b"input", b"wbr"})
 # No field of an entry holds another: one that begins closes the one before, if that was left open.
@@ -113,6 +122,16 @@ def without_illegal_references(utf8: bytes) -> bytes:
     `mend` saw one, in a tag or an instruction that was never closed.
     """
     return _NO_CHARACTER.sub(b"", utf8)
+
+
+def with_numbers(utf8: bytes) -> bytes:
+    """The bytes for a recovering parser, which drops the five named references behind a fault."""
+    if b"&" not in utf8:
+        return utf8
+    pieces = _OPAQUE_SECTION.split(utf8)
+    for name, number in _PREDEFINED.items():
+        pieces[::2] = [piece.replace(name, number) for piece in pieces[::2]]
+    return b"".join(pieces)
 
 
 def with_few_references(utf8: bytes) -> bytes:

@@ -21,6 +21,7 @@ from feedmill.parse.xml.repair import (
     balance_tags,
     repair_xml,
     with_few_references,
+    with_numbers,
     with_windows_characters,
     without_illegal_references,
 )
@@ -172,7 +173,7 @@ def _parser(*, recovering: bool) -> etree.XMLParser:
 def _recover(utf8: bytes, parser: etree.XMLParser) -> etree._Element | None:
     """Whatever tree the recovering parser can build."""
     try:
-        root = etree.fromstring(without_illegal_references(utf8), parser)
+        root = etree.fromstring(with_numbers(without_illegal_references(utf8)), parser)
     except etree.XMLSyntaxError:
         return None
     if root is not None:

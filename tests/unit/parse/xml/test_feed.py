@@ -86,6 +86,23 @@ def test_an_element_that_was_left_open_costs_no_other() -> None:
     assert entry.summary.value == "a <b>b</b>"
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param("<x a='1' a='2'/>", id="an attribute twice"),
+        pytest.param("<x a>y</x>", id="an attribute without a value"),
+        pytest.param("<x:y:z>y</x:y:z>", id="a name that is none"),
+    ],
+)
+def test_references_behind_a_fault_are_kept(broken: str) -> None:
+    text = "<description>&lt;p&gt;a &amp;amp; b<![CDATA[&lt;]]></description>"
+    entry = read(rss(f"<item>{broken}<link>/?a&amp;b</link>{text}</item>{SECOND}")).entries[0]
+
+    assert entry.link == "https://example.com/?a&b"
+    assert entry.summary is not None
+    assert entry.summary.value == "<p>a &amp; b&lt;"
+
+
 def test_a_bare_ampersand_does_not_change_a_link() -> None:
     feed = read(rss(f"<item><link>http://a.example/?a=1&b=2&copy=3</link></item>{SECOND}"))
 
