@@ -8,6 +8,7 @@ from feedmill.engine.service.subscriptions import keep_first_with, open_subscrib
 from feedmill.engine.subscribe.add_feed import Subscribed
 from feedmill.engine.subscribe.import_list import import_outlines
 from feedmill.engine.subscribe.list_formats import Outline
+from feedmill_demo.server.script import redirect
 
 BUDGET = ScheduleConfig()
 
@@ -42,6 +43,20 @@ def test_the_document_that_was_fetched_to_check_the_address_is_the_first_fetch(p
         assert _unconditional(stage) == [True, False]
 
     play(story, schedule=BUDGET)
+
+
+def test_the_first_fetch_is_kept_where_a_redirect_names_a_place_in_the_document(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        stage.publisher.script("/feed", paper(1, 2, 3))
+        stage.publisher.script("/old", redirect("/feed#top"))
+
+        added = await open_subscriber(stage.services).subscribe(stage.publisher.url("/old"))
+
+        assert isinstance(added, Subscribed)
+        assert added.feed.url == stage.publisher.url("/feed")
+        assert (await stage.counts())["entries"] == 3
+
+    play(story)
 
 
 def test_an_imported_list_fetches_each_feed_once(play: Play) -> None:
