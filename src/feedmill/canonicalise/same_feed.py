@@ -3,7 +3,8 @@
 Of formats of one blog (RSS, Atom, JSON) it says too which of them to take.
 
 One feed in several formats has one title, one home page, and the same newest entries without a gap: a
-category has entries of the whole too, but not all of a time, and a feed of comments has others.
+category has entries of the whole too, but not all of a time, and a feed of comments has others. A podcast in
+two qualities has the same entries with other files.
 """
 
 import re
@@ -141,7 +142,7 @@ def same_blog(one: FeedFacts, other: FeedFacts) -> bool:
     if not (_reaches_end(one, common) or _reaches_end(other, common)):
         return False
     equal = sum(_has_same_title(ours[key], theirs[key]) for key in common)
-    return equal * 2 >= len(common)
+    return equal * 2 >= len(common) and _have_same_files(one, other)
 
 
 def best_format(formats: Sequence[FeedFacts]) -> tuple[int, str]:
@@ -192,6 +193,13 @@ def _stand_together(one: FeedFacts, common: set[str]) -> bool:
 
 def _reaches_end(one: FeedFacts, common: set[str]) -> bool:
     return one.items[-1][0] in common
+
+
+def _have_same_files(one: FeedFacts, other: FeedFacts) -> bool:
+    """Whether the common entries mostly carry the same file: a podcast as MP3 and as video is two feeds."""
+    ours, theirs = dict(one.files), dict(other.files)
+    common = ours.keys() & theirs.keys()
+    return sum(ours[key] == theirs[key] for key in common) * 2 >= len(common)
 
 
 def _has_same_title(one: str, other: str) -> bool:

@@ -61,6 +61,8 @@ class FeedFacts(Value):
     last_post: datetime | None = None
     items: tuple[tuple[str, str], ...] = ()  # link and title of the newest entries, newest first
     links: tuple[str, ...] = ()  # of the newest entries, as published
+    # link and enclosure's file name of the newest entries that have a file
+    files: tuple[tuple[str, str], ...] = ()
     text_chars: int = 0  # of all entries together
     dated: int = 0  # entries with a date
     named: int = 0  # entries with an id

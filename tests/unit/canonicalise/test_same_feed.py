@@ -25,6 +25,7 @@ FEED = """<?xml version="1.0" encoding="utf-8"?>
 <updated>{updated}</updated><generator version="{version}">Press</generator>
 <link rel="self" href="{site}/feed"/><link href="{site}/"/>
 {entries}</feed>"""
+FILES = (("paper.example/2", "2.mp3"), ("paper.example/1", "1.mp3"))
 ENTRY = """<entry><id>urn:1</id><title>One</title><updated>2025-01-01T00:00:00Z</updated>
 <link href="{site}/1"/><summary>{summary}</summary></entry>"""
 DEFAULTS = {
@@ -169,6 +170,8 @@ def blog(
         pytest.param(blog(9, 8, 7), blog(8, 7, 6), id="one is cached"),
         pytest.param(blog(1), blog(1, site=""), id="one entry, one home page"),
         pytest.param(blog(2, 1), blog(2, 1, items=(("paper.example/2", ""), ("paper.example/1", ""))), id="no titles"),
+        pytest.param(blog(2, 1, files=FILES), blog(2, 1, files=(FILES[0], ("paper.example/1", "b.mp3"))), id="a file was replaced"),
+        pytest.param(blog(2, 1, files=FILES), blog(2, 1), id="files in one format only"),
     ],
 )  # fmt: skip
 def test_one_blog_in_two_formats_is_one_feed(one: FeedFacts, other: FeedFacts) -> None:
@@ -185,6 +188,7 @@ def test_one_blog_in_two_formats_is_one_feed(one: FeedFacts, other: FeedFacts) -
         pytest.param(blog(9, 8, 7), blog(3, 2, 1), id="no common entry"),
         pytest.param(blog(9, 8, 7, 6, 5, 4), blog(5, 4, 3), id="too far behind"),
         pytest.param(blog(2, 1), blog(2, 1, items=(("paper.example/2", "By: A"), ("paper.example/1", "By: B"))), id="comments"),
+        pytest.param(blog(2, 1, files=FILES), blog(2, 1, files=tuple((key, "1.mp4") for key, _ in FILES)), id="other files"),
         pytest.param(blog(), blog(), id="nothing to compare"),
         pytest.param(blog(4, 3, 2, 1, 0), blog(7, 4, 3, 6), id="both go on otherwise"),
     ],

@@ -235,6 +235,7 @@ def facts_of(parsed: ParsedFeed) -> FeedFacts:
         last_post=max((date for date in dates if date is not None), default=None),
         items=tuple((_key(entry), _title(entry)) for entry in newest[:MAX_ITEMS]),
         links=tuple(entry.link for entry in newest[:MAX_ITEMS] if entry.link),
+        files=tuple((_key(entry), name) for entry in newest[:MAX_ITEMS] if (name := _file(entry))),
         text_chars=sum(_text_chars(entry) for entry in entries),
         dated=sum(date is not None for date in dates) + len(parsed.entries) - len(entries),
         named=sum(bool(entry.id) for entry in parsed.entries),
@@ -303,6 +304,12 @@ def _key(entry: ParsedEntry) -> str:
 def _bare(url: str | None) -> str:
     link = canonical_link(url, "feed-aggressive") if url else None
     return (link or "").partition("://")[2].rstrip("/")
+
+
+def _file(entry: ParsedEntry) -> str:
+    """The file name of the first enclosure: the same in every format, and behind every counter of downloads."""
+    url = entry.enclosures[0].url if entry.enclosures else ""
+    return url.partition("?")[0].rpartition("/")[2]
 
 
 def _title(entry: ParsedEntry) -> str:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.engine_harness import PLAIN
+from tests.support.feed_documents import rss
 from tests.support.random_blog import FORMATS, Blog
 from tests.support.scripted_fetcher import ScriptedFetcher, said
 
@@ -125,6 +126,26 @@ def test_comments_of_a_blog_are_a_feed_of_their_own() -> None:
         assert comments.feed.id != blog.feed.id
 
     run(Blog(9, dict.fromkeys(FORMATS, 9), "Paper", www=False), story)
+
+
+def test_a_podcast_in_two_qualities_is_two_feeds() -> None:
+    async def story(services: Services) -> None:
+        fetcher = services.fetcher
+        assert isinstance(fetcher, ScriptedFetcher)
+        for quality in ("mp3", "mp4"):
+            items = (
+                f"<item><title>Episode {n}</title><link>{SITE}/e/{n}</link><guid>{n}</guid>"
+                f'<enclosure url="{SITE}/files/{n}.{quality}"/></item>'
+                for n in (3, 2, 1)
+            )
+            url = f"{SITE}/{quality}/feed"
+            fetcher.script(url, said(url, body=rss(*items)))
+
+        done = [await join(services, f"{SITE}/{quality}/feed") for quality in ("mp3", "mp4")]
+
+        assert [one.created for one in done] == [True, True]
+
+    run(Blog(3, dict.fromkeys(FORMATS, 3), "Paper", www=False), story)
 
 
 def test_a_copy_on_another_site_does_not_stand_for_the_original() -> None:

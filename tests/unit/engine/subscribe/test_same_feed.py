@@ -42,6 +42,19 @@ def test_an_entry_without_link_and_date_is_known_by_its_title() -> None:
     assert (facts.dated, facts.last_post) == (0, None)
 
 
+def test_files_of_entries_are_known_by_their_names() -> None:
+    counted = "https://count.example/e/media.example/ep/1.mp3?source=feed"
+
+    facts = read(
+        rss(
+            f'<item><guid>1</guid><link>https://paper.example/1</link><enclosure url="{counted}"/></item>'
+        )
+    )
+
+    assert facts.files == (("paper.example/1", "1.mp3"),)
+    assert read(ATOM).files == ()
+
+
 def test_a_feed_that_was_seen_is_described_and_another_is_not() -> None:
     feed = FoundFeed(url=URL, found_by="link")
     seen = Seen(url=URL, final_url=URL, status=200, is_feed=True, facts=read(ATOM))
