@@ -41,14 +41,16 @@ _LONGEST_SEC = 31_536_000
 
 
 def pause_exactly(interval: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:
-    """The pause that a 429 or 503 asked for: final, exact, without jitter (002 §4.6)."""
+    """The pause that a 429 or 503 asked for: final, exact, without jitter (002 §4.6).
+
+    None where it asked for none: a server that refuses and names no wait, or an instant that has
+    passed, would be polled as often as its host's gap allows.
+    """
     outcome = inputs.outcome
     if outcome.kind != "failed" or outcome.http_status not in _PAUSING_STATUSES:
         return None
-    if outcome.retry_after_sec is None:
-        return None
-    pause = _pause_sec(outcome.retry_after_sec, config)
-    return _step("retry-after", interval, pause)
+    pause = _pause_sec(outcome.retry_after_sec or 0.0, config)
+    return _step("retry-after", interval, pause) if pause > 0 else None
 
 
 def add_jitter(delay: float, inputs: Inputs, config: ScheduleConfig) -> Step | None:

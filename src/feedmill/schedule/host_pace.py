@@ -70,7 +70,7 @@ def pace_after(
         return _after_success(pace, ended_at)
     if outcome.reason == "rate-limited":
         return _after_rate_limit(pace, outcome, ended_at, config)
-    if outcome.reason == "unavailable" and outcome.retry_after_sec is not None:
+    if outcome.reason == "unavailable" and outcome.retry_after_sec:
         return _after_unavailable(pace, url, outcome, ended_at, config)
     if outcome.reason in _OF_HOST:
         return _after_failure(pace, outcome.reason, ended_at, config)
@@ -198,7 +198,7 @@ def _after_gap(pace: HostPace, ended_at: datetime) -> datetime:
 
 
 def _pause_sec(outcome: Outcome, pace: HostPace, config: HostConfig) -> float:
-    """Retry-After as asked, up to its ceiling; without one, what an incident would cost."""
-    if outcome.retry_after_sec is None:
+    """Retry-After as asked, up to its ceiling; without a pause in it, what an incident would cost."""
+    if not outcome.retry_after_sec:
         return min(config.incident_base_sec * pace.slow_down, config.incident_cap_sec)
-    return min(max(outcome.retry_after_sec, 0.0), config.retry_after_max_sec)
+    return min(outcome.retry_after_sec, config.retry_after_max_sec)

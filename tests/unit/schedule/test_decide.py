@@ -112,12 +112,10 @@ def test_an_error_keeps_an_interval_that_is_longer_than_the_cap() -> None:
 @pytest.mark.parametrize(
     ("status", "asked", "pause"),
     [
-        pytest.param(429, 0, 0, id="at once"),
         pytest.param(503, 1, 1, id="under every floor"),
         pytest.param(429, 604_800, 604_800, id="a week"),
         pytest.param(503, 604_801, 604_800, id="more than a week is a week"),
         pytest.param(503, float("inf"), 604_800, id="for ever is a week"),
-        pytest.param(429, -5, 0, id="the date has passed"),
     ],
 )
 def test_a_retry_after_is_the_whole_decision(status: int, asked: float, pause: float) -> None:
@@ -136,6 +134,16 @@ def test_a_retry_after_is_the_whole_decision(status: int, asked: float, pause: f
     assert (decision.reason, decision.delay_sec) == ("retry-after", pause)
     assert decision.interval_sec == 900
     assert decision.state.consecutive_failures == 1
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    "asked", [pytest.param(0, id="at once"), pytest.param(-5, id="the date has passed")]
+)
+def test_a_retry_after_that_asks_for_no_pause_leaves_the_backoff(status: int, asked: float) -> None:
+    decision = decide(outcome_of_status(status, retry_after_sec=asked))
+
+    assert (decision.reason, decision.delay_sec) == ("error-backoff", 1_800)
 
 
 @pytest.mark.parametrize(

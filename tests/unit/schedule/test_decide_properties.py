@@ -97,7 +97,7 @@ def test_an_error_never_shortens_the_interval_nor_polls_before_it_is_over(
     assert decision.reason == "retry-after" or decision.delay_sec >= state.interval_sec
 
 
-@given(states, st.sampled_from([429, 503]), st.integers(0, 604_800), all_hints, instants, feed_ids)
+@given(states, st.sampled_from([429, 503]), st.integers(1, 604_800), all_hints, instants, feed_ids)
 def test_a_retry_after_is_exact(
     state: ScheduleState, status: int, asked: int, hints: Hints, now: datetime, feed_id: str
 ) -> None:

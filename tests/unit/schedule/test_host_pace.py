@@ -103,9 +103,10 @@ def test_a_429_binds_the_whole_host_at_once() -> None:
     assert not may_fetch(pace, OTHER, NOW + timedelta(seconds=119))
 
 
-def test_a_429_without_retry_after_still_pauses_the_host() -> None:
-    first = after(initial_pace(CONFIG), failed("rate-limited"))
-    second = after(first, failed("rate-limited"))
+@pytest.mark.parametrize("asked", [None, 0.0])
+def test_a_429_without_a_pause_still_pauses_the_host(asked: float | None) -> None:
+    first = after(initial_pace(CONFIG), failed("rate-limited", asked))
+    second = after(first, failed("rate-limited", asked))
 
     assert seconds(first) == 120.0
     assert seconds(second) == 240.0

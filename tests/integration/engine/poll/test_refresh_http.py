@@ -375,6 +375,27 @@ def test_retry_after_is_obeyed_to_the_second_in_every_form(play: Play, value: st
     play(story)
 
 
+@pytest.mark.parametrize("value", ["0", "Tue, 14 Oct 2025 11:30:00 GMT"])
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_refusal_without_a_pause_backs_off(play: Play, status: int, value: str) -> None:
+    """A server that always says "retry at once" is not polled every half minute for ever."""
+
+    async def story(stage: Stage) -> None:
+        feed = await stage.add("/feed", said(status, ("Retry-After", value)))
+
+        await stage.poll(feed)
+        first = await stage.wait_until_due(feed)
+        stage.later(hours=1)
+        await stage.pass_once()
+
+        assert (first, await stage.wait_until_due(feed)) == (
+            timedelta(minutes=30),
+            timedelta(hours=1),
+        )
+
+    play(story)
+
+
 @pytest.mark.parametrize("status", [429, 503, 413, 403, 302])
 def test_retry_after_counts_on_every_refusal(play: Play, status: int) -> None:
     """H17: exact on 429 and 503, a floor on the others."""
