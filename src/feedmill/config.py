@@ -7,6 +7,7 @@ Names follow the seeds where a seed gives one (002 §6.1 and §8, 003 §6).
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from feedmill.model.base import Value
 
@@ -140,6 +141,14 @@ class ScheduleConfig(Value):
     suspect_after_failures: AtLeastOne = 10  # D24: this many in a row, or one 410
     # D24: the second 410 counts when it comes this much later
     gone_after_sec: WholeSecondsOrZero = 86_400
+
+    def with_limits(self, shortest: int | None, longest: int | None) -> "ScheduleConfig":
+        """The policy with a feed's own shortest and longest interval, which go before the general ones."""
+        if shortest is None and longest is None:
+            return self
+        least = shortest or min(self.min_interval_sec, longest or self.max_interval_sec)
+        most = longest or max(self.max_interval_sec, least)
+        return replace(self, min_interval_sec=least, max_interval_sec=most)
 
 
 class FetchConfig(Value):

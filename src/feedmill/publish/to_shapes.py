@@ -139,11 +139,12 @@ def _utc(moment: datetime | None) -> datetime | None:
 
 
 def _schedule(feed: Feed, config: ScheduleConfig) -> shapes.FeedSchedule:
-    own, pause = feed.overrides, feed.hints.retry_after_sec
+    pause = feed.hints.retry_after_sec
+    limits = config.with_limits(feed.overrides.min_interval_sec, feed.overrides.max_interval_sec)
     return shapes.FeedSchedule(
         interval_sec=round(feed.schedule.interval_sec),
-        min_interval_sec=own.min_interval_sec or config.min_interval_sec,
-        max_interval_sec=own.max_interval_sec or config.max_interval_sec,
+        min_interval_sec=limits.min_interval_sec,
+        max_interval_sec=limits.max_interval_sec,
         last_decision_at=_utc(feed.last_decision_at),
         next_poll_at=to_utc(feed.next_poll_at),
         reason=feed.reason,

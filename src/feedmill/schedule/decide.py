@@ -205,13 +205,7 @@ def settings_of(config: ScheduleConfig) -> Mapping[str, Setting]:
 
 def own_schedule(overrides: FeedOverrides, config: ScheduleConfig) -> ScheduleConfig:
     """The policy with a feed's own shortest and longest interval."""
-    if overrides.min_interval_sec is None and overrides.max_interval_sec is None:
-        return config
-    return replace(
-        config,
-        min_interval_sec=overrides.min_interval_sec or config.min_interval_sec,
-        max_interval_sec=overrides.max_interval_sec or config.max_interval_sec,
-    )
+    return config.with_limits(overrides.min_interval_sec, overrides.max_interval_sec)
 
 
 def config_of(decision: Decision) -> ScheduleConfig:

@@ -157,7 +157,7 @@ def floor_of(hint: Hint[int] | None, config: ScheduleConfig) -> int:
 
 def initial_state(config: ScheduleConfig) -> ScheduleState:
     """The state of a feed that was never polled."""
-    return ScheduleState(interval_sec=config.initial_interval_sec)
+    return ScheduleState(interval_sec=_clamp(config.initial_interval_sec, config))
 
 
 def advance_state(
@@ -195,7 +195,8 @@ def advance_state(
 def _backed_off(interval: float, config: ScheduleConfig) -> Step:
     # G1: beyond the cap `min(I * base, cap)` alone would shorten the interval, and an
     # overloaded host would be asked more often than before.
-    longer = max(interval, min(interval * config.backoff_base, config.backoff_cap_sec))
+    longer = min(interval * config.backoff_base, config.backoff_cap_sec)
+    longer = max(interval, longer, config.min_interval_sec)
     return _step("error-backoff", interval, longer)
 
 

@@ -1,6 +1,7 @@
 """The decision about the next poll, rule by rule."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import msgspec
 import pytest
@@ -21,6 +22,7 @@ from feedmill.model.schedule import (
 from feedmill.schedule.decide import (
     decide_again,
     decide_next_poll,
+    learn_entries,
     learn_stored,
     learn_times,
     outcome_of_status,
@@ -28,6 +30,7 @@ from feedmill.schedule.decide import (
 )
 from feedmill.schedule.delay import merge_hints
 from feedmill.schedule.explain import step_in_words
+from feedmill.schedule.interval import initial_state
 
 NOW = datetime(2025, 10, 14, 9, 30, tzinfo=UTC)
 STILL = ScheduleConfig(jitter_ratio=0)
@@ -329,7 +332,31 @@ def test_arrivals_are_learnt_from_stored_entries_in_the_order_of_their_times() -
 
 
 def test_a_feeds_own_intervals_take_the_place_of_the_settings() -> None:
-    own = own_schedule(FeedOverrides(min_interval_sec=60), STILL)
-
     assert own_schedule(FeedOverrides(), STILL) is STILL
-    assert (own.min_interval_sec, own.max_interval_sec) == (60, STILL.max_interval_sec)
+    for own, limits in (
+        (FeedOverrides(min_interval_sec=60), (60, 86_400)),
+        (FeedOverrides(max_interval_sec=7_200), (300, 7_200)),
+        (FeedOverrides(min_interval_sec=172_800), (172_800, 172_800)),
+        (FeedOverrides(max_interval_sec=60), (60, 60)),
+    ):
+        config = own_schedule(own, STILL)
+        assert (config.min_interval_sec, config.max_interval_sec) == limits
+
+
+@pytest.mark.parametrize("policy", ["budget", "seed"])
+@pytest.mark.parametrize(("status", "new"), [(200, 3), (304, 0), (404, 0), (None, 0)])
+def test_a_feed_is_never_polled_sooner_than_its_own_shortest_interval(
+    policy: Literal["budget", "seed"], status: int | None, new: int
+) -> None:
+    own = FeedOverrides(min_interval_sec=172_800)
+    config = own_schedule(own, ScheduleConfig(policy=policy))
+    dates = [NOW - timedelta(hours=hour) for hour in range(20)]
+    learnt, _ = learn_entries(
+        initial_state(config), dates, previous_at=None, now=NOW, window=20, config=config
+    )
+
+    decision = decide_next_poll(
+        learnt, outcome_of_status(status, new_entries=new), now=NOW, feed_id="f", config=config
+    )
+
+    assert decision.delay_sec >= 172_800

@@ -25,6 +25,7 @@ def test_a_new_feed_is_active_and_starts_with_the_initial_interval() -> None:
     state = initial_state(ScheduleConfig(initial_interval_sec=1_200))
 
     assert state == ScheduleState(interval_sec=1_200, health="active")
+    assert initial_state(ScheduleConfig(min_interval_sec=7_200)).interval_sec == 7_200
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from feedmill.model.canonical import Canonical
 from feedmill.model.feed import Feed, FeedOverrides, NewFeed
 from feedmill.model.fetch import Refused
 from feedmill.publish.events import event_of_new_feed
+from feedmill.schedule.decide import own_schedule
 from feedmill.schedule.interval import initial_state
 
 _EXAMPLE: Final = "give one like https://example.com/feed"
@@ -138,8 +139,8 @@ async def subscribe_to(
 
     One whose document `was_fetched` is not due before that document is stored.
     """
-    now = services.clock.now()
-    state = initial_state(services.config.schedule)
+    now, own = services.clock.now(), overrides or FeedOverrides()
+    state = initial_state(own_schedule(own, services.config.schedule))
     wait = timedelta(seconds=state.interval_sec if was_fetched else 0)
     new = NewFeed(
         id=services.clock.new_id(),
@@ -150,7 +151,7 @@ async def subscribe_to(
         aliases=tuple(dict.fromkeys((url, *aliases))),
         title=title,
         tags=tuple(sorted(set(tags))),
-        overrides=overrides or FeedOverrides(),
+        overrides=own,
     )
     feed, created = await services.store.add_feed(new, (event_of_new_feed(new),))
     return Subscribed(feed=feed, created=created)
