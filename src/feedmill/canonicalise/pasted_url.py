@@ -32,12 +32,13 @@ _PAIRS = {
     '"': '"', "'": "'", "<": ">", "(": ")", "[": "]", "{": "}", "`": "`", "*": "*", "“": "”", "„": "“", "‘": "’", "«": "»",
     "»": "«", "‹": "›", "「": "」", "『": "』", "（": "）", "【": "】", "《": "》", "〈": "〉",
 }  # fmt: skip
+_EMPHASIS = re.compile(r"([*_~]{1,3})(.+)\1")  # of Markdown
 _FEED_SCHEMES = r"(?:feeds?|rss|podcasts?|pcast|itpc|web\+(?:feed|rss)):"
 # What stands before an address in a browser, a message or a list: `view-source:`, `URL:`, `RSS: host`,
 # `feed:host/path`.
 _LABEL = re.compile(
     rf"(?:view-source|url)\s*:\s*(?=\S)|(?:rss|atom|feed|link|blog|site|address|podcast)\s*:\s+(?=\S)"
-    rf"|{_FEED_SCHEMES}(?=[\w-]+\.[\w.-]+/)",
+    rf"|{_FEED_SCHEMES}(?=[\w-]+\.[\w.-]+(?::[0-9]{{1,5}})?/)",
     re.IGNORECASE,
 )
 _ENCODED = re.compile(r"https?%3a(?:%2f){2}", re.IGNORECASE)
@@ -47,9 +48,12 @@ _WIDE = re.compile(
 _AUTHORITY = re.compile(r"[^/?#]*(?://[^/?#]*)?")
 _OTHER_SCHEME = re.compile(r"\s*[a-z][a-z0-9+.-]*:\S", re.IGNORECASE)  # javascript:, mailto:, file:
 _SEVERAL = re.compile(r"https?://\S+\s(?:.*\s)?https?://", re.IGNORECASE)
-_IN_TEXT = re.compile(r"(?:[\s(<>]|=[\"'])(https?://[^\s<>\"'“”«»`]+)", re.IGNORECASE)
+# No address that a person copies has one of these in it; quotes, markup and links of chat programs have.
+_STOPS = r"\s<>\"`|{}\[\]“”„‘’«»‹›，。、；：！？（）「」『』【】《》〈〉"
+_ALONE = re.compile(rf"[^{_STOPS}]+")
+_IN_TEXT = re.compile(rf"(?<![A-Za-z0-9+./-])(https?://[^{_STOPS}']+)", re.IGNORECASE)
 _WRAPPED = re.compile(rf"(?:{_FEED_SCHEMES}(?://)?)+(?=https?(?::|//))", re.IGNORECASE)
-_REPLACED = re.compile(rf"(?:{_FEED_SCHEMES})+(?=//)", re.IGNORECASE)
+_REPLACED = re.compile(rf"(?:{_FEED_SCHEMES}(?://)?)*{_FEED_SCHEMES}(?=//)", re.IGNORECASE)
 # One round of a mangled protocol: letters (with a `(s)` that was meant literally, or with the
 # colon inside them: `ht:tps//`), and whatever stands between them and the host.
 _COLON_INSIDE = re.compile(r"([a-z]{1,5}):([a-z]{1,5})([/\\]{2}[\s:;=.,/\\]*)", re.IGNORECASE)
@@ -103,9 +107,10 @@ def resolve_url(text: str, base: str | None = None) -> str | None:
     return _only_url(text) if url is None else _without_root_dot(url)
 
 
-def without_end_of_sentence(text: str) -> str:
-    """The address without the punctuation that was copied with it; as it was when there is none."""
-    bare = text.strip().rstrip(".,;:!'\"”»’…>]*。，、；：！」』）】》〉")
+def without_surrounding_text(text: str) -> str:
+    """The address without the words and the punctuation that were copied with it."""
+    alone = _ALONE.search(text)
+    bare = (alone[0] if alone else "").rstrip(".,;:!'\"”»’…>]*。，、；：！」』）】》〉")
     if bare.endswith(")") and bare.count(")") > bare.count("("):
         bare = bare[:-1]
     return bare
@@ -166,6 +171,8 @@ def _decoded(entity: re.Match[str]) -> str:
 
 def _pasted(text: str) -> str:
     """The address without what people and programs put before it or into it so that it is no link."""
+    if emphasis := _EMPHASIS.fullmatch(text):
+        text = emphasis[2]
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
     if _ENCODED.match(text):
         text = percent_decoded(text)
@@ -182,7 +189,7 @@ def _only_url(text: str) -> str | None:
 
 
 def _one_address(text: str) -> str | None:
-    found = {http_url(without_end_of_sentence(one)) for one in _IN_TEXT.findall(text)}
+    found = {http_url(without_surrounding_text(one)) for one in _IN_TEXT.findall(text)}
     return found.pop() if len(found) == 1 else None
 
 
@@ -277,11 +284,11 @@ def starting_urls(address: str, rewrites: Sequence[Rewrite]) -> list[tuple[str, 
     starts[url] = "input"
     if url.startswith("https:") and not _names_protocol(address.strip()):
         starts[urls.other_scheme(url)] = "input"
-    bare = resolve_url(without_end_of_sentence(address))
-    if bare is not None and not urls.hides_ipv4(
-        address, bare
-    ):  # only where the address as written is none
-        starts.setdefault(urls.strip_userinfo_and_fragment(bare), "input")
+    bare = resolve_url(without_surrounding_text(address))
+    if bare is not None and not urls.hides_ipv4(address, bare):
+        bare = urls.strip_userinfo_and_fragment(bare)
+        if url.startswith(bare):  # only where the address as written is none
+            starts.setdefault(bare, "input")
     return list(starts.items())
 
 

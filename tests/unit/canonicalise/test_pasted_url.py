@@ -12,7 +12,7 @@ from feedmill.canonicalise.pasted_url import (
     resolve_url,
     rewritten_url,
     starting_urls,
-    without_end_of_sentence,
+    without_surrounding_text,
     wordpress_candidates,
 )
 
@@ -41,6 +41,10 @@ BLOG = "https://blog.blogspot.com"
         pytest.param("view-source:https://e.example/", "https://e.example/", id="view-source"),
         pytest.param("URL: https://e.example/", "https://e.example/", id="label"),
         pytest.param("feed:e.example/a", "https://e.example/a", id="feed scheme without slashes"),
+        pytest.param("feed:e.example:81/a", "https://e.example:81/a", id="feed scheme and port"),
+        pytest.param("feed://feed://e.example/a", "https://e.example/a", id="feed scheme twice"),
+        pytest.param("~~https://e.example/a~~", "https://e.example/a", id="Markdown in pairs"),
+        pytest.param("[url]https://e.example/a[/url]", "https://e.example/a", id="BBCode"),
         pytest.param("https%3A%2F%2Fe.example%2Fa%3Fb", "https://e.example/a?b", id="encoded"),
         pytest.param(
             "ｈｔｔｐｓ：／／e.example/？", "https://e.example/%EF%BC%9F", id="wide letters"
@@ -161,10 +165,19 @@ def test_a_host_that_is_called_http_stays_one() -> None:
         pytest.param("https://e.example/a).", "https://e.example/a", id="bracket and full stop"),
         pytest.param("https://e.example/a_(b)", "https://e.example/a_(b)", id="its own bracket"),
         pytest.param("https://e.example/a", "https://e.example/a", id="none"),
+        pytest.param(
+            "https://e.example/a (RSS) - Ada", "https://e.example/a", id="words behind it"
+        ),
+        pytest.param("https://e.example/a\nSent by Ada", "https://e.example/a", id="the next line"),
+        pytest.param(
+            "https://e.example/a，很好", "https://e.example/a", id="a sentence without spaces"
+        ),
+        pytest.param("<https://e.example/a|Ada>", "https://e.example/a", id="a link of a chat"),
+        pytest.param("<", "", id="nothing else"),
     ],
 )
-def test_punctuation_copied_with_an_address_is_cut_off(text: str, expected: str) -> None:
-    assert without_end_of_sentence(text) == expected
+def test_what_was_copied_with_an_address_is_cut_off(text: str, expected: str) -> None:
+    assert without_surrounding_text(text) == expected
 
 
 @pytest.mark.parametrize(
