@@ -393,6 +393,8 @@ def _put_hostile_sites(web: PastedWeb) -> None:
     web.page("https://lots.example/", *(f"/f{number}" for number in range(60)))
     for number in range(60):
         web.feed(f"https://lots.example/f{number}")
+    web.redirect("https://members.example/feed", "https://members.example/login?next=/feed", 302)
+    web.page("https://members.example/login?next=/feed", body='<input type="password" name="p">')
     web.page("https://parked.example/feed", body="<h1>This domain is for sale</h1>")
     web.text("https://sick.example/feed", "<rss><channel><title>broken", "application/rss+xml")
     web.text("https://binary.example/feed", "\x00\x01PNG", "image/png")

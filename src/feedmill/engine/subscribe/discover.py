@@ -25,6 +25,7 @@ from feedmill.canonicalise.discovery.search import (
     check_feeds,
     find_feeds,
 )
+from feedmill.engine.documents.read_document import NotAFeed
 from feedmill.errors import NoFeedError
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.headers import header_value, link_headers
@@ -78,6 +79,7 @@ _WORDS: Final = {
 }
 
 
+_FRUITLESS: Final = frozenset({"nothing-found", "budget-spent", "catch-all"})
 _ITSELF: Final = "give the address of the feed itself"
 
 
@@ -110,7 +112,7 @@ async def discover(
     else:
         search, step = begin()
     found = await _run(search, step, gate, ask)
-    if not is_allowed and found.reason in ("nothing-found", "budget-spent", "catch-all"):
+    if not is_allowed and found.reason in _FRUITLESS:
         return replace(found, reason="disallowed")  # the reason a person can act on
     return found
 
@@ -160,10 +162,18 @@ async def _answer(question: Ask, gate: Gate, ask: ProbeUrl) -> Seen:
     return await ask(url)
 
 
-def nothing_found_error(url: str, found: Found, budget: int) -> NoFeedError:
-    """The error for a page on which no feed was found: what was tried, and what helps."""
-    where, reason, hint = f"{printable_url(url)} is a page", "no-feed-found", _ITSELF
+def nothing_found_error(
+    page: Seen, found: Found, budget: int, *, instead: NotAFeed | None
+) -> NoFeedError:
+    """The error for a page on which no feed was found: what was tried, and what helps.
+
+    `instead` is what kind of page it is; a login or a challenge says more than where no feed was.
+    """
+    where, reason, hint = f"{printable_url(page.url)} is a page", "no-feed-found", _ITSELF
     failed = found.failed
+    if failed is None and found.reason in _FRUITLESS and instead and instead.reason in _WORDS:
+        lost = NotCanonical(reason=instead.reason, detail=instead.detail, status=page.status)
+        return no_feed_error(page.url, lost)
     if failed is not None and found.reason != "rate-limited":
         lost = NotCanonical(reason=failed.reason, detail=failed.detail, status=failed.status)
         error = no_feed_error(failed.url, lost)

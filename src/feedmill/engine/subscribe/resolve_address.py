@@ -20,6 +20,7 @@ from feedmill.canonicalise.same_feed import same_feed
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.urls import is_same_site, other_scheme
 from feedmill.engine.documents.fetch_document import Answer
+from feedmill.engine.documents.read_document import classify_non_feed
 from feedmill.engine.run.memory_budget import PARSE_THREADS
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.canonicalise import (
@@ -278,7 +279,9 @@ class AddressResolver:
     async def _discover(self, result: ProbeResult) -> canonical.Canonical | FeedChoices:
         found = await self._found_on(result, "choices")
         if not found.feeds:
-            raise nothing_found_error(result.seen.url, found, self._budget)
+            document = document_of(result)
+            page = await classify_non_feed(document, self._services.config)
+            raise nothing_found_error(result.seen, found, self._budget, instead=page)
         self.page_url = result.seen.url
         return await self._taken(found)
 
