@@ -62,7 +62,7 @@ def diff(
     return Changes(
         changes=changes,
         summary=_summary(changes, config),
-        ignored_guids=_remember(profile.ignored_guids, feed.ignored_guids),
+        ignored_guids=_remember(profile.ignored_guids | matching.renumbered, feed.ignored_guids),
         ignored_links=_remember(profile.ignored_links, feed.ignored_links),
     )
 

@@ -1,11 +1,13 @@
 """What counts as a new name for a known entry."""
 
 import pytest
+from msgspec.structs import replace
 
 from feedmill.config import IdentifyConfig
+from feedmill.identify.document_profile import profile_document
 from feedmill.identify.hashes import title_hash
 from feedmill.identify.keys import identify
-from feedmill.identify.match import is_mass_rekey, is_renamed, pair_by_likeness
+from feedmill.identify.match import is_mass_rekey, is_renamed, match, pair_by_likeness
 from feedmill.model.entry import Entry
 from feedmill.model.identity import FeedIdentity, Identified, KnownEntry
 
@@ -64,6 +66,42 @@ def test_a_renamed_entry_has_a_new_guid_under_its_old_title_and_address(
 )
 def test_a_rekey_takes_at_least_half_of_the_guids(renamed: int, guids: int, mass: bool) -> None:
     assert is_mass_rekey(renamed, guids, IdentifyConfig()) is mass
+
+
+@pytest.mark.parametrize(
+    ("moved", "renumbered"),
+    [
+        pytest.param(0, False, id="none went"),
+        pytest.param(1, False, id="two were exchanged"),
+        pytest.param(4, True, id="most of them"),
+    ],
+)
+def test_guids_that_went_to_other_entries_are_numbers_of_the_document(
+    moved: int, renumbered: bool
+) -> None:
+    # The entry that the guid n stands on now is numbers[n].
+    numbers = [*range(1, moved + 1), 0, *range(moved + 1, 6)]
+    entries = [
+        Entry(
+            guid=f"{place}", canonical_link=f"https://e.example/{number}", title=f"Entry {number}"
+        )
+        for place, number in enumerate(numbers)
+    ]
+    seen = identify(entries, FEED, IdentifyConfig())
+    known = [
+        replace(
+            row(f"{n}", f"https://e.example/{n}", f"Entry {n}", number=n + 1),
+            keys=item(f"{n}", f"https://e.example/{n}").keys,
+        )
+        for n in range(6)
+    ]
+    profile = profile_document(entries, FEED, IdentifyConfig(), ())
+
+    found = match(known, seen, FEED, profile, IdentifyConfig())
+
+    assert bool(found.renumbered) is renumbered
+    matched = {at: one.row.entry_id - 1 for at, one in found.matches.items()}
+    assert matched == dict(enumerate(numbers if renumbered else range(6)))
 
 
 def test_items_are_paired_by_the_whole_link_before_the_path() -> None:

@@ -378,6 +378,22 @@ def test_a_mass_rekey_is_one_event_and_no_news(play: Play) -> None:
     play(story)
 
 
+def test_guids_that_number_the_items_of_each_document_identify_none(play: Play) -> None:
+    """The newest item is always number 1, so each new entry gives all entries other numbers."""
+
+    async def story(stage: Stage) -> None:
+        def numbered_anew(newest: int) -> bytes:
+            return rss(*(item(newest - n, guid=f"{n + 1}") for n in range(6)))
+
+        told = await _told(stage, *map(numbered_anew, (6, 7, 9, 9, 20)))
+
+        assert told == ["new_entry"] * 9
+        numbers = (*range(1, 10), *range(15, 21))
+        assert set(titles(await stage.entries())) == {f"Title {n}" for n in numbers}
+
+    play(story)
+
+
 @pytest.mark.parametrize("host", ["http://paper.example", "https://new.example"])
 def test_items_without_guids_survive_links_that_all_change(play: Play, host: str) -> None:
     async def story(stage: Stage) -> None:
