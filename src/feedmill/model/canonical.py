@@ -61,6 +61,7 @@ class FeedFacts(Value):
     last_post: datetime | None = None
     items: tuple[tuple[str, str], ...] = ()  # link and title of the newest entries, newest first
     links: tuple[str, ...] = ()  # of the newest entries, as published
+    guids: tuple[str, ...] = ()  # of those without a link
     # link and enclosure's file name of the newest entries that have a file
     files: tuple[tuple[str, str], ...] = ()
     text_chars: int = 0  # of all entries together

@@ -1,7 +1,7 @@
 """Proves whether a document belongs to a known feed: by its bytes, its signature, or its entries; finds one blog in two formats.
 
 For a subscription to the same blog in another format, or at another address of its site, the store is asked which feeds have
-entries with the links of the newest entries; their last documents are compared with the one that was fetched
+entries with the links (or the ids, where there is no link) of the newest entries; their last documents are compared with the one that was fetched
 (canonicalise/same_feed.py). A feed on another site counts only if it lives where its own home page is: a copy must not
 take the place of what it copies.
 
@@ -157,9 +157,10 @@ _MOST_TWINS: Final = 10  # processes that add one blog at the same time
 async def find_other_format(seen: Seen, services: Services, but: str = "") -> Feed | None:
     """The subscription that is the feed which was seen, in another format; `but` is not it."""
     facts = seen.facts
-    if facts is None or not facts.links:
+    keys = [] if facts is None else [*_link_keys(facts), *_guid_keys(facts)]
+    if facts is None or not keys:
         return None
-    rows = await services.store.known("", _link_keys(facts), ())
+    rows = await services.store.known("", keys, ())
     counts = Counter(row.feed_id for row in rows if row.feed_id not in (None, but))
     for feed_id, _ in counts.most_common(_COMPARED):
         feed = await services.store.feed(feed_id or "")
@@ -218,6 +219,13 @@ def _link_keys(facts: FeedFacts) -> list[IdentityKey]:
     return list(dict.fromkeys(keys))
 
 
+def _guid_keys(facts: FeedFacts) -> list[IdentityKey]:
+    """The keys of entries that have no link, as many episodes of podcasts: their ids, of whatever feed."""
+    entries = [Entry(guid=guid) for guid in facts.guids[:_LOOKED_UP]]
+    keys = (key for entry in entries for key in identity_keys(entry, ""))
+    return [key for key in keys if key.type == "legacy_guid"]
+
+
 def facts_of(parsed: ParsedFeed) -> FeedFacts:
     """What the document says of its feed."""
     entries = parsed.entries[:_LOOKED_AT]
@@ -235,6 +243,7 @@ def facts_of(parsed: ParsedFeed) -> FeedFacts:
         last_post=max((date for date in dates if date is not None), default=None),
         items=tuple((_key(entry), _title(entry)) for entry in newest[:MAX_ITEMS]),
         links=tuple(entry.link for entry in newest[:MAX_ITEMS] if entry.link),
+        guids=tuple(one.id for one in newest[:MAX_ITEMS] if one.id and not one.link),
         files=tuple((_key(entry), name) for entry in newest[:MAX_ITEMS] if (name := _file(entry))),
         text_chars=sum(_text_chars(entry) for entry in entries),
         dated=sum(date is not None for date in dates) + len(parsed.entries) - len(entries),

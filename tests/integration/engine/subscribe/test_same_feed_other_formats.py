@@ -148,6 +148,26 @@ def test_a_podcast_in_two_qualities_is_two_feeds() -> None:
     run(Blog(3, dict.fromkeys(FORMATS, 3), "Paper", www=False), story)
 
 
+def test_a_podcast_without_links_is_found_again_at_its_other_addresses() -> None:
+    async def story(services: Services) -> None:
+        fetcher = services.fetcher
+        assert isinstance(fetcher, ScriptedFetcher)
+        items = (
+            f"<item><title>Episode {n}</title><guid>episode-{n}</guid><enclosure url='{SITE}/{n}.mp3'/></item>"
+            for n in (3, 2, 1)
+        )
+        body = rss(*items).replace(b"https://paper.example/", SITE.encode())
+        urls = (f"{SITE}/feed/podcast", f"{SITE}/podcast.xml", "https://host.example/show")
+        for url in urls:
+            fetcher.script(url, said(url, body=body))
+
+        done = [await join(services, url) for url in urls]
+
+        assert [one.created for one in done] == [True, False, False]
+
+    run(Blog(3, dict.fromkeys(FORMATS, 3), "Paper", www=False), story)
+
+
 def test_a_copy_on_another_site_does_not_stand_for_the_original() -> None:
     async def story(services: Services) -> None:
         copy = "https://copy.example/feed"
