@@ -102,7 +102,9 @@ class CursorError(UsageError):
     reason = "bad-cursor"
 
     def __init__(self, cursor: str) -> None:
-        super().__init__(f"{cursor[:80]!r} is no cursor of this list")
+        super().__init__(
+            f"{cursor[:80]!r} is no cursor of this list; take the one that the last page gave"
+        )
 
 
 class ListError(UsageError):

@@ -51,7 +51,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from msgspec import Struct
 
 from feedmill.adapters.store.tables.codec import NEVER, Row, micros
-from feedmill.errors import UsageError
+from feedmill.errors import CursorError
 from feedmill.model.derived.search import SearchQuery, Term
 from feedmill.model.event import NewEvent
 from feedmill.model.page import Page
@@ -330,18 +330,13 @@ def page_between(
 
 
 def position(cursor: str | None, parts: int, *, sign: str = "-?") -> tuple[int, ...] | None:
-    """The numbers of a cursor; UsageError when it is none of this list's."""
+    """The numbers of a cursor; CursorError when it is none of this list's."""
     if cursor is None:
         return None
     pieces = cursor.split(".")
     if len(pieces) != parts or not all(re.fullmatch(sign + "[0-9]{1,18}", one) for one in pieces):
-        raise foreign_cursor(cursor)
+        raise CursorError(cursor)
     return tuple(int(one) for one in pieces)
-
-
-def foreign_cursor(cursor: str | None) -> UsageError:
-    """The error for a cursor that no page of this list gave."""
-    return UsageError(f"{cursor!r} is no cursor of this list; take the one that the last page gave")
 
 
 def escape_like(text: str) -> str:

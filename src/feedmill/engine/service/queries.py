@@ -9,6 +9,7 @@ Cursors go out opaque and come back checked.
 import asyncio
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeVar
+from zlib import crc32
 
 import msgspec
 from msgspec import UNSET
@@ -197,13 +198,14 @@ async def entries(
     check_filter(where)
     if where.query is not None:
         check_searchable(services)
+    kind = _cursor_kind(where)
     page = await services.store.entries(
-        where, after=read_cursor("entries", cursor), limit=clamp_limit(limit)
+        where, after=read_cursor(kind, cursor), limit=clamp_limit(limit)
     )
     items = page.items
     if where.query is not None:
         items = await with_highlights(items, where.query, services)
-    return shapes.EntryPage(items=items, next=write_cursor("entries", page.next))
+    return shapes.EntryPage(items=items, next=write_cursor(kind, page.next))
 
 
 async def entry_texts(
@@ -215,10 +217,18 @@ async def entry_texts(
         lines = b"\n".join(map(msgspec.json.encode, found.items))
         return LinePage(lines=lines, next=found.next)
     check_filter(where)
+    kind = _cursor_kind(where)
     page = await services.store.entry_texts(
-        where, after=read_cursor("entries", cursor), limit=clamp_limit(limit)
+        where, after=read_cursor(kind, cursor), limit=clamp_limit(limit)
     )
-    return LinePage(lines=page.lines, next=write_cursor("entries", page.next))
+    return LinePage(lines=page.lines, next=write_cursor(kind, page.next))
+
+
+def _cursor_kind(where: EntryFilter) -> str:
+    """A place among scores means nothing by time, nor in another search."""
+    if where.order == "relevance":
+        return f"entries-{crc32(repr(where.query).encode()):08x}"
+    return "entries" if where.order == "first_seen" else f"entries-{where.order}"
 
 
 async def entry(entry_uid: str, services: Services) -> shapes.EntryShape:

@@ -86,6 +86,29 @@ def test_a_cursor_of_another_list_is_refused(mill: RestMill) -> None:
 
 
 @pytest.mark.parametrize(
+    ("of", "used_with"),
+    [
+        ("order=published", "order=first_seen"),
+        ("order=first_seen", "order=published"),
+        ("q=title", "order=published"),
+        ("q=title", "q=title&order=published"),
+        ("q=title&order=published", "q=title"),
+        ("q=title", "q=titles"),
+    ],
+)
+def test_a_cursor_of_entries_in_another_order_is_refused_as_it_was_given(
+    library: RestMill, of: str, used_with: str
+) -> None:
+    cursor = library.ask(f"/entries?limit=1&{of}").json["next"]
+
+    answer = library.ask(f"/entries?cursor={cursor}&{used_with}")
+
+    assert (answer.status, answer.problem) == (400, "bad-cursor")
+    assert cursor in answer.json["detail"]
+    assert library.ask(f"/entries?cursor={cursor}&{of}").status == 200
+
+
+@pytest.mark.parametrize(
     ("body", "status", "code"),
     [
         (b"{", 400, "bad-request"),

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from feedmill.adapters.store.statements import (
     Query,
     escape_like,
-    foreign_cursor,
     lock,
     page_of,
     rows,
@@ -38,7 +37,7 @@ from feedmill.adapters.store.tables.codec import (
     pace_of,
 )
 from feedmill.canonicalise.urls import http_url, split_url
-from feedmill.errors import DamagedRowError, SecretKeyError
+from feedmill.errors import CursorError, DamagedRowError, SecretKeyError
 from feedmill.model.feed import DamagedFeed, Feed, HostLane, HostPace, Lane
 from feedmill.model.page import HostFilter, Page
 from feedmill.schedule.host_pace import shift_pace
@@ -214,11 +213,11 @@ def host_lanes(
 
 
 def _key_of(cursor: str | None) -> str:
-    """The key of the last lane that a page showed; UsageError for a cursor of another list."""
+    """The key of the last lane that a page showed; CursorError for a cursor of another list."""
     try:
         return bytes.fromhex(cursor or "").decode()
     except ValueError:
-        raise foreign_cursor(cursor) from None
+        raise CursorError(cursor or "") from None
 
 
 def _host_lane_of(row: Row) -> HostLane:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from feedmill.adapters.store.statements import RowStatement, foreign_cursor, named_values, position
+from feedmill.adapters.store.statements import RowStatement, named_values, position
 from feedmill.adapters.store.tables.codec import (
     NEVER,
     Column,
@@ -16,6 +16,7 @@ from feedmill.adapters.store.tables.codec import (
     json_or_null,
     micros_or_none,
 )
+from feedmill.errors import CursorError
 from feedmill.model.addresses import mask_address
 from feedmill.model.event import RawRef, Revision, StoredArticle, StoredEntry
 from feedmill.model.identity import FieldDigests, Identified, IdentityKey, KnownEntry
@@ -245,5 +246,5 @@ def article_position(cursor: str | None) -> tuple[int, str]:
     entry_id, _, digest = cursor.partition(".")
     (number,) = position(entry_id, 1) or (NEVER,)
     if digest.isdecimal() and len(digest) < _DIGEST_CHARS:  # of a list of entries
-        raise foreign_cursor(cursor)
+        raise CursorError(cursor)
     return number, digest

@@ -8,10 +8,11 @@ the page are read whole; so a page of 100,000 feeds costs little more than one o
 from datetime import datetime
 from typing import Any, Final
 
-from feedmill.adapters.store.statements import Query, escape_like, foreign_cursor, row, rows, value
+from feedmill.adapters.store.statements import Query, escape_like, row, rows, value
 from feedmill.adapters.store.tables.codec import NEVER, feed_of, micros
 from feedmill.adapters.store.tables.subscriptions.feeds import FEED_SELECT
 from feedmill.adapters.store.tables.subscriptions.moves import NOT_MERGED
+from feedmill.errors import CursorError
 from feedmill.model.feed import Feed
 from feedmill.model.page import FeedFilter, FeedOrder, Page
 from feedmill.model.running.figures import FeedCounts
@@ -176,7 +177,7 @@ def _cursor(place: Any) -> str:  # noqa: ANN401  # a row
 
 
 def _position(order: FeedOrder, cursor: str | None) -> tuple[Any, int] | None:
-    """Where a page begins; UsageError for a cursor of another list or order."""
+    """Where a page begins; CursorError for a cursor of another list or order."""
     if cursor is None:
         return None
     number, _, key = cursor.partition(".")
@@ -186,4 +187,4 @@ def _position(order: FeedOrder, cursor: str | None) -> tuple[Any, int] | None:
             raise ValueError  # noqa: TRY301  # one refusal for all of them
         return at, int(number)
     except ValueError:
-        raise foreign_cursor(cursor[:80]) from None
+        raise CursorError(cursor) from None
