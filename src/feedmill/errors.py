@@ -5,7 +5,8 @@
     │   ├── UnknownPolicyError   no URL policy of that name
     │   ├── AddressError    an address that feedmill does not subscribe to
     │   ├── CursorError     a place in a list that no page has given
-    │   ├── RangeError      a range of time that is empty or too long
+    │   ├── FilterError     a filter that is empty, so that nothing could pass
+    │   │   └── RangeError  a range of time that is empty or too long
     │   ├── ListError       a list of subscriptions that cannot be read
     │   ├── TopicError      topics that cannot be screened for; lists every mistake at once
     │   └── RegexOnlyError  a decision that rests on regular expressions alone
@@ -71,7 +72,11 @@ class UsageError(FeedmillError, ValueError):
     reason = "usage"
 
 
-class RangeError(UsageError):
+class FilterError(UsageError):
+    """A filter that is empty, so that nothing could pass."""
+
+
+class RangeError(FilterError):
     """A range of time that is empty or too long to be answered."""
 
 

@@ -20,7 +20,7 @@ from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import describe_health
 from feedmill.engine.service.hosts import hold_in_words, unsubscribe_feed
-from feedmill.engine.service.ranges import check_filter
+from feedmill.engine.service.ranges import check_filter, check_text
 from feedmill.errors import (
     ConflictError,
     NotFoundError,
@@ -98,6 +98,7 @@ async def list_feeds(
     limit: int | None = None,
 ) -> shapes.FeedPage:
     """Subscriptions in the order in which they were added."""
+    check_text("tag", tag)
     page = await services.store.feeds(
         tag=tag, after=read_cursor("feeds", cursor), limit=clamp_limit(limit)
     )

@@ -1,16 +1,25 @@
-"""Ranges of time that end before they begin are refused: a list of nothing would pass for an answer."""
-# Tested in tests/integration/interfaces/cli/test_wrong_usage.py
+"""Filters that nothing could pass are refused: a list of nothing would pass for an answer."""
+# Tested in tests/integration/interfaces/rest/test_problems.py
 
 from datetime import datetime
 
-from feedmill.errors import RangeError
+from feedmill.errors import FilterError, RangeError
 from feedmill.model.page import EntryFilter
 
 
 def check_filter(where: EntryFilter) -> None:
-    """RangeError when one of its ranges ends before it begins: no entry could be in it."""
+    """FilterError when one of its texts is empty, or one of its ranges ends before it begins."""
+    for name in ("tag", "category", "author", "language", "text"):
+        check_text(name, getattr(where, name))
     check_range(where.since, where.until)
     check_range(where.published_since, where.published_until, "published_")
+
+
+def check_text(name: str, text: str | None) -> None:
+    """FilterError when a text is empty: it is a variable that a program did not set, not "any"."""
+    if text is not None and not text.strip():
+        message = f"{name} is empty; leave it out instead"
+        raise FilterError(message)
 
 
 def check_range(since: datetime | None, until: datetime | None, kind: str = "") -> None:

@@ -19,6 +19,7 @@ from feedmill.engine.run.memory_budget import PARSE_THREADS, MemoryBudget
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import iterate_feeds, resolve_feed
 from feedmill.engine.service.queries import change_feed, check_intervals, remove_feed, require_feed
+from feedmill.engine.service.ranges import check_text
 from feedmill.engine.subscribe.add_feed import Subscribed, subscribe_unchecked, validate_address
 from feedmill.engine.subscribe.canonicalise import canonicalise_with
 from feedmill.engine.subscribe.discover import no_feed_error
@@ -115,6 +116,7 @@ async def import_list(
 
 async def export_opml(services: Services, *, tag: str | None = None) -> bytes:
     """All subscriptions as OPML 2.0; without credentials, and with *** for tokens in addresses."""
+    check_text("tag", tag)
     outlines = [
         Outline(
             url=mask_address(feed.url),

@@ -13,6 +13,7 @@ from litestar.params import PathParameter, QueryParameter
 from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
+from feedmill.engine.service.ranges import check_filter
 from feedmill.engine.service.simulate import candidate_config
 from feedmill.errors import UsageError
 from feedmill.interfaces.rest.problems import RequestError, on_problem
@@ -233,10 +234,10 @@ def entry_filter(
     until: str | None = None,
     text: str | None = None,
 ) -> EntryFilter:
-    """The entry filter of a query; problem 400 for an invalid time."""
+    """The entry filter of a query; problem 400 for an invalid time, and for what nothing could pass."""
     if feeds is not None and len(feeds) > _MOST_FEEDS:
         raise RequestError(code="bad-parameter", detail=f"feed: at most {_MOST_FEEDS} values")
-    return EntryFilter(
+    where = EntryFilter(
         feed_ids=None if feeds is None else tuple(feeds),
         tag=tag,
         category=category,
@@ -244,6 +245,8 @@ def entry_filter(
         until=moment(until, "until"),
         text=text,
     )
+    check_filter(where)
+    return where
 
 
 def candidate_policy(

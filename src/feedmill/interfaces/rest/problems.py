@@ -62,7 +62,7 @@ PROBLEM_KINDS: Final[dict[str, ProblemKind]] = {
 # The first that fits; what is below in the tree of errors stands above it here.
 _OF_ERRORS: Final[tuple[tuple[type[errors.FeedmillError], str], ...]] = (
     (errors.CursorError, "bad-cursor"),
-    (errors.RangeError, "bad-parameter"),
+    (errors.FilterError, "bad-parameter"),
     (errors.AddressError, "bad-address"),
     (errors.ListError, "bad-list"),
     (errors.UsageError, "invalid-body"),

@@ -257,6 +257,8 @@ def test_a_feed_that_fails_says_why_in_words(serve: Serve) -> None:
         ),
         pytest.param("Entries/List", {"cursor": "???"}, BAD, "bad-cursor", id="a made-up cursor"),
         pytest.param("Feeds/List", {"cursor": "é"}, BAD, "bad-cursor", id="a foreign cursor"),
+        pytest.param("Entries/List", {"text": " "}, BAD, "usage", id="an empty text"),
+        pytest.param("Feeds/List", {"tag": ""}, BAD, "usage", id="an empty tag"),
         pytest.param("Events/List", {"after_seq": -1}, BAD, "usage", id="a negative number"),
         pytest.param("Events/List", {"types": ["nope"]}, BAD, "usage", id="a type that is none"),
         pytest.param(
