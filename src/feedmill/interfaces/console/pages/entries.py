@@ -2,6 +2,7 @@
 # Tested in tests/integration/interfaces/console/test_entries.py
 
 import re
+from datetime import datetime
 from typing import Any, Final
 
 from litestar import Response, get
@@ -71,7 +72,7 @@ def _filter_of(chosen: dict[str, str]) -> EntryFilter:
     """The filter of what was typed."""
     given: dict[str, Any] = {
         **{name: chosen[name] or None for name in ("category", "author", "language")},
-        **{name: parse_date(chosen[name]) if chosen[name] else None for name in _TIMES},
+        **{name: _time(name, chosen[name]) for name in _TIMES if chosen[name]},
     }
     query = parse_query(chosen["q"], full_texts=bool(chosen["full_texts"])) if chosen["q"] else None
     is_ranked = query is not None and not chosen["order"]
@@ -89,6 +90,14 @@ def _filter_of(chosen: dict[str, str]) -> EntryFilter:
         duplicates="include" if chosen["duplicates"] else "hide",
         **given,
     )
+
+
+def _time(name: str, text: str) -> datetime:
+    found = parse_date(text)
+    if found is None:
+        message = f"{name}: {text!r} is not a date; use a format like 2025-10-14"
+        raise UsageError(message)
+    return found
 
 
 @view("/console/entries/{entry_uid:str}", "entry.html", here=HERE)
