@@ -992,6 +992,29 @@ class TestIdentity:
 
         tell(story)
 
+    def test_an_edited_article_is_listed_once_and_its_first_text_stays_known(
+        self, tell: Tell
+    ) -> None:
+        async def story(store: Store) -> None:
+            one, two = await a_feed(store, 1), await a_feed(store, 2)
+            old, other = an_entry("a"), an_entry("b")
+            edited = replace(old, title="Corrected", slice=None)
+            one = await poll(store, one, 1, [old, other], at=NOON)
+            await poll(store, one, 2, [edited, other], at=NOON + HOUR)
+            await poll(store, two, 1, [old], at=NOON + HOUR * 2)
+
+            first = await store.article_page(limit=1)
+            rest = await store.article_page(after=first.next, limit=1)
+
+            listed = [*first.items, *rest.items]
+            assert sorted(str(article.title) for article in listed) == ["About b", "Corrected"]
+            assert rest.next is None
+            entries = (await store.entries(EntryFilter())).items
+            assert {one.article_id for one in entries} == {one.article_hash for one in listed}
+            assert (await store.counts())["articles"] == 3
+
+        tell(story)
+
     def test_an_article_outlives_the_entry_that_brought_it(self, tell: Tell) -> None:
         async def story(store: Store) -> None:
             feed = await a_feed(store)

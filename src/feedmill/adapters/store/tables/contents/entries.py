@@ -152,10 +152,14 @@ def revisions(entry_uid: str) -> Query[tuple[Revision, ...]]:
 
 
 def article_page(*, after: str | None = None, limit: int = 100) -> Query[Page[StoredArticle]]:
-    """Articles with the entry that brought each, the last that came in first."""
+    """Articles with the entry that brought each, the last that came in first.
+
+    Of an entry that was edited the article of its present text; earlier ones are kept to recognise copies of them.
+    """
     entry_id, digest = article_position(after)
     found = yield from rows(
         f"{ARTICLES} WHERE (a.entry_id, a.article_hash) < ($1, $2)"
+        " AND (e.entry_id IS NULL OR e.article_hash = a.article_hash)"
         " ORDER BY a.entry_id DESC, a.article_hash DESC LIMIT $3",
         entry_id,
         digest,
