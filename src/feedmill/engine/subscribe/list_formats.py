@@ -146,7 +146,8 @@ def _walk(element: Any, folders: tuple[str, ...], found: list[Outline]) -> None:
             tags = [*folders, *category.split(",", _MOST_TAGS)[:_MOST_TAGS]]
             clean = tuple(dict.fromkeys(tag.strip(" /") for tag in tags if tag.strip(" /")))
             site = _attribute(child, "htmlUrl")
-            found.append(Outline(url=url, title=name, site=site, tags=clean))
+            title = name if name != url else None  # OPML has no feed without a text
+            found.append(Outline(url=url, title=title, site=site, tags=clean))
         deeper = (*folders, name) if name and not url and len(folders) < _MOST_FOLDERS else folders
         _walk(child, deeper, found)
 

@@ -247,6 +247,12 @@ def test_what_is_written_is_read_back(outlines: list[Outline]) -> None:
     assert {one.url: set(one.tags) for one in back} == {one.url: set(one.tags) for one in outlines}
 
 
+def test_a_feed_without_a_title_is_read_back_without_one() -> None:
+    outlines = [Outline(url=ONE), Outline(url="https://a.example/feed", title="A")]
+
+    assert read_list(write_opml(outlines)) == outlines
+
+
 @given(st.binary(max_size=300))
 def test_no_bytes_make_the_reader_fail_in_another_way(data: bytes) -> None:
     try:
