@@ -231,6 +231,20 @@ def test_exported_fetches_have_the_headers_and_addresses_of_the_stored_ones(tell
     tell(story)
 
 
+def test_a_decision_without_hints_is_exported_without_them(tell: Tell) -> None:
+    async def story(store: Store) -> None:
+        feed, _ = await store.add_feed(new_feed(1))
+        await poll(store, feed, 1, [an_entry("a")], at=NOON)
+
+        (row,) = (await store.export_batch("decisions", ExportFilter())).rows
+
+        values = dict(zip((one.name for one in EXPORTS["decisions"]), row, strict=True))
+        assert values["hints"] is None
+        assert values["steps"] is not None
+
+    tell(story)
+
+
 def test_an_exported_address_hides_its_token(tell: Tell) -> None:
     async def story(store: Store) -> None:
         url, hidden = "https://e.org/f?token=secret", "https://e.org/f?token=***"

@@ -172,4 +172,5 @@ _CHANGES: Final[dict[FieldKind, Callable[[Any], Any]]] = {
     "addresses": _masked,
     "flag": bool,
     "instant": _iso,
+    "json": lambda text: None if text == "null" else text,  # PostgreSQL knows two kinds of nothing
 }
