@@ -92,10 +92,10 @@ async def stream_events(
     return responses.stream_response(_follow(request, begin, choice), SSE)
 
 
-@cursors.get("/", "admin")
-async def list_cursors(request: AnyRequest) -> CursorPage:
+@cursors.get("/", "admin", gives=CursorPage, lines=True, conditional=False)
+async def list_cursors(request: AnyRequest) -> responses.ListAnswer:
     """List readers of the log with how far they are behind."""
-    return await queries.list_cursors(services_of(request))
+    return responses.list_answer(request, await queries.list_cursors(services_of(request)))
 
 
 @cursors.delete("/{consumer:str}", "admin", "not-found", status=204)

@@ -555,10 +555,12 @@ class TestCursors:
         mill.tell(read_nothing)
 
         listed = mill.ask("/cursors").json["items"]
+        lines = mill.ask("/cursors", headers=NDJSON).body.splitlines()
         dropped = mill.ask("/cursors/bus:old", method="DELETE")
         again = mill.ask("/cursors/bus:old", method="DELETE")
 
         assert "bus:old" in [one["consumer"] for one in listed]
+        assert [msgspec.json.decode(line) for line in lines] == listed
         assert (dropped.status, again.status, again.problem) == (204, 404, "not-found")
         assert "bus:old" not in [one["consumer"] for one in mill.ask("/cursors").json["items"]]
 
