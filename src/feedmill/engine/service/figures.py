@@ -127,7 +127,7 @@ async def top_feeds(
         by,
         since=asked.since,
         until=asked.until - timedelta(microseconds=1),
-        limit=min(max(limit or TOP_ITEMS, 1), MAX_TOP_ITEMS),
+        limit=TOP_ITEMS if limit is None else min(max(limit, 1), MAX_TOP_ITEMS),
     )
     return TopFeeds(
         by=by, since=asked.since, until=asked.until, items=tuple(map(rank_shape, found))

@@ -104,6 +104,7 @@ SettingsQuery = Annotated[
     query("Change a setting of the schedule, as price_sec=900; repeatable.", name="set"),
 ]
 DaysQuery = Annotated[int, query("How far back the record is replayed.", ge=1, le=400)]
+TopLimit = Annotated[int | None, query("Number of feeds, 1 to 500. Default: 20.")]
 TopByQuery = Annotated[TopBy, query("What the feeds are ordered by.")]
 DayQuery = Annotated[str | None, query("A day in UTC. Default: today.")]
 QueryFilter = NamedDependency[EntryFilter]

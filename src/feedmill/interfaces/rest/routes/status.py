@@ -75,7 +75,7 @@ async def get_top_feeds(
     by: parameters.TopByQuery = "new",
     since: parameters.RangeSince = None,
     until: parameters.RangeUntil = None,
-    limit: parameters.Limit = None,
+    limit: parameters.TopLimit = None,
 ) -> figure_shapes.TopFeeds:
     """Rank feeds by new entries, bytes, errors, latency or lag, over whole days."""
     return await figures.top_feeds(

@@ -472,6 +472,22 @@ class TestCare:
     def test_an_invalid_range_or_order_is_refused(self, library: RestMill, path: str) -> None:
         assert library.ask(path).status == 400
 
+    def test_a_ranking_has_at_least_one_feed_as_other_lists_have_one_item(
+        self, mill: RestMill
+    ) -> None:
+        async def poll_two(stage: Stage) -> None:
+            for number in (1, 2):
+                await _polled(stage, rss(item(number)), f"/{number}")
+
+        mill.tell(poll_two)
+
+        found = {
+            limit: len(mill.ask(f"/stats/top?limit={limit}").json["items"])
+            for limit in range(-1, 3)
+        }
+
+        assert found == {-1: 1, 0: 1, 1: 1, 2: 2}
+
     def test_top_feeds_levels_and_status(self, library: RestMill) -> None:
         top = library.ask("/stats/top").json
         levels = library.ask("/service-levels").json
