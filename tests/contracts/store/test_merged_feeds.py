@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from msgspec import structs
 from msgspec.structs import replace
 from tests.contracts.store.conftest import Tell
 from tests.support.sample_refreshes import DAY, NOON, a_refresh, new_feed
@@ -26,7 +27,10 @@ async def listed(store: Store) -> list[str]:
     found = (await store.find_feeds(FeedFilter())).items
     assert [feed.id for feed in (await store.feeds(limit=9)).items] == [feed.id for feed in found]
     assert await store.count_feeds(FeedFilter()) == len(found)
-    assert (await store.feed_states())["feeds"] == len(found)
+    paused = sum(feed.paused for feed in found)
+    by_health, rows = await store.feed_counts(NOON), await store.counts()
+    for one in (await store.feed_states(), rows, structs.asdict(by_health)):
+        assert (one["feeds"], one["paused"]) == (len(found), paused)
     return [feed.id for feed in found]
 
 

@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from feedmill.adapters.store.statements import Query, row, rows, value
 from feedmill.adapters.store.tables.codec import CODECS, UNREADABLE, Row, RowCodec, instant
 from feedmill.adapters.store.tables.subscriptions.fetches import decision_of
+from feedmill.adapters.store.tables.subscriptions.moves import NOT_MERGED
 from feedmill.errors import FeedmillError
 from feedmill.model.addresses import mask_address
 from feedmill.model.running.worker import CheckedRows
@@ -360,7 +361,7 @@ _POSTGRES_CHECKS: Final = {
 
 
 _COUNTED: Final = {
-    "feeds": "feeds",
+    "feeds": f"feeds f WHERE {NOT_MERGED}",
     "lanes": "lanes",
     "entries": "entries",
     "identities": "entry_identities",
@@ -371,7 +372,7 @@ _COUNTED: Final = {
     "decisions": "schedule_decisions",
     "events": "@all_events AS e",
     "blobs": "blobs",
-    "paused": "feeds WHERE paused = 1",
+    "paused": f"feeds f WHERE f.paused = 1 AND {NOT_MERGED}",
     "fulltexts": "fulltexts WHERE state = 'extracted'",
     "clusters": "clusters",
     "media": "media WHERE state = 'stored'",

@@ -75,9 +75,11 @@ def feed_states() -> Query[dict[str, int]]:
     merged = yield from value("SELECT count(*) FROM merged_feeds")
     paused = yield from value(f"SELECT count(*) FROM feeds f WHERE f.paused = 1 AND {NOT_MERGED}")
     unwell = yield from rows(
-        "SELECT health, count(*) FROM feeds WHERE health <> 'active' GROUP BY health"
+        f"SELECT f.health, count(*) FROM feeds f WHERE f.health <> 'active' AND {NOT_MERGED} GROUP BY f.health"
     )
-    tripped = yield from value(f"SELECT count(*) FROM feeds f WHERE {CIRCUIT_OPEN}")
+    tripped = yield from value(
+        f"SELECT count(*) FROM feeds f WHERE {CIRCUIT_OPEN} AND {NOT_MERGED}"
+    )
     return {"feeds": total - merged, "paused": paused, "circuit-open": tripped, **dict(unwell)}
 
 
@@ -97,7 +99,7 @@ def feed_counts(now: datetime) -> Query[FeedCounts]:
         " AND l.blocked_reason IS NOT NULL THEN 1 END),"
         f" count(CASE WHEN {CIRCUIT_OPEN} THEN 1 END)"
         " FROM feeds f JOIN feed_sched s ON s.feed_no = f.feed_no"
-        " JOIN lanes l ON l.lane_id = s.lane_id",
+        f" JOIN lanes l ON l.lane_id = s.lane_id WHERE {NOT_MERGED}",
         now,
     )
     return FeedCounts(**dict(zip(FeedCounts.__struct_fields__, found or (), strict=True)))
