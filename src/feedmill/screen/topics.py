@@ -74,15 +74,18 @@ def merge_topics(base: TopicSet, own: TopicSet) -> TopicSet:
     )
 
 
+def with_topics_of_window(known: TopicSet, file: CandidateFile) -> TopicSet:
+    """Known topics and those that travelled with a window, which come before known ones of the same id."""
+    if isinstance(file.topic_set, UnsetType):
+        return known
+    return merge_topics(known, TopicSet(name="window", topics=file.topic_set))
+
+
 def topics_of_window(known: TopicSet, file: CandidateFile) -> tuple[TopicSet, tuple[str, ...]]:
     """The topics that a window was collected for, and the names among them that are not known.
 
-    Topics that travelled with the file come before known ones of the same id. What the person looks for
-    goes with them, for a language model.
+    What the person looks for goes with them, for a language model.
     """
-    if not isinstance(file.topic_set, UnsetType):
-        own = TopicSet(name="window", topics=file.topic_set)
-        known = merge_topics(known, own)
     found = [name for name in file.topics if topic_named(known, name) is not None]
     chosen = choose_topics(known, found) if file.topics else known
     unknown = tuple(name for name in file.topics if name not in found)

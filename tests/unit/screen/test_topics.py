@@ -20,6 +20,7 @@ from feedmill.screen.topics import (
     topics_of_window,
     weaknesses,
     with_digest,
+    with_topics_of_window,
     write_topics,
 )
 
@@ -153,7 +154,7 @@ def test_topics_that_travelled_with_a_window_are_used_whole_with_its_prompt() ->
         sources=(), candidates=(), topic_set=(own,),
     )  # fmt: skip
 
-    found, unknown = topics_of_window(TOPICS, file)
+    found, unknown = topics_of_window(with_topics_of_window(TOPICS, file), file)
     every, none = topics_of_window(TOPICS, replace(file, topics=(), topic_set=UNSET))
 
     assert (found.topics, found.prompt, unknown) == ((own,), "p", ("unheard",))

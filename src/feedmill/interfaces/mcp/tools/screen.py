@@ -13,6 +13,7 @@ from feedmill.engine.two_phase.sidecar_files import SavedWindow, read_screenings
 from feedmill.interfaces.mcp.tool import Call, WindowId, mcp_state_of, tool
 from feedmill.interfaces.mcp.untrusted import Row
 from feedmill.model.base import fields_of
+from feedmill.model.candidate import CandidateFile
 from feedmill.model.screening import Screening, Suggestion, TopicSet
 from feedmill.screen import topics as topic_sets
 from feedmill.screen.language import screen_text_of
@@ -71,7 +72,7 @@ async def screen_(
     """
     state = mcp_state_of(call)
     kept = await state.window_library.window(window_id)
-    known, warned = _topics(own_topics or []), list[str]()
+    known, warned = _known(own_topics or [], kept.file), list[str]()
     if topics or own_topics:
         wanted = topic_sets.choose_topics(known, topics or [])
         wanted = topic_sets.with_digest(replace(wanted, prompt=kept.file.prompt))
@@ -95,11 +96,12 @@ async def screen_(
     return _screened(kept, [*made, *(before[one] for one in sorted(judged))], wanted, warnings)
 
 
-def _topics(own: list[OwnTopic]) -> TopicSet:
+def _known(own: list[OwnTopic], file: CandidateFile) -> TopicSet:
+    known = topic_sets.with_topics_of_window(default_topics(), file)
     if not own:
-        return default_topics()
+        return known
     text = msgspec.json.encode({"name": "own", "topics": [one.model_dump() for one in own]})
-    return topic_sets.merge_topics(default_topics(), topic_sets.read_topics(text.decode()))
+    return topic_sets.merge_topics(known, topic_sets.read_topics(text.decode()))
 
 
 def _screened(

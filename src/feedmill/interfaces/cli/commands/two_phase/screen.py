@@ -117,17 +117,18 @@ def screen(**given: Any) -> None:  # noqa: ANN401  # as click parsed them
     path, ours = asked.candidates, asked.set_name or "sustainability"
 
     async def action() -> _Screened | Evaluation:
-        topics = _topics(asked.topic_file, no_defaults=asked.no_defaults)
+        if asked.no_defaults and asked.topic_file is None:
+            raise TopicError(["--no-defaults needs a topic file: pass --topics"])
         if asked.set_name is not None and (path is not None or not asked.is_evaluation):
             message = "--set needs --evaluate without a file"
             raise UsageError(message)
         if asked.is_evaluation:
             text = screeners.evaluation_set(ours) if path is None else _text(path)
-            return await _evaluate(text, topics, asked, config)
+            return await _evaluate(text, _known(asked, screeners.default_topics()), asked, config)
         if path is None:
             message = "give a candidate file written by `feedmill collect-window`"
             raise UsageError(message)
-        return await _screen(path, topics, asked, config)
+        return await _screen(path, asked, config)
 
     result = run_async(action)
     if isinstance(result, Evaluation):
@@ -136,9 +137,9 @@ def screen(**given: Any) -> None:  # noqa: ANN401  # as click parsed them
         _show_screened(result, path)
 
 
-async def _screen(path: Path, known: TopicSet, asked: _Options, config: Config) -> _Screened:
+async def _screen(path: Path, asked: _Options, config: Config) -> _Screened:
     file = candidates.read_candidates(path)
-    topics, warnings = _chosen(known, asked.names, file)
+    topics, warnings = _chosen(asked, file)
     warnings += topic_sets.weaknesses(topics)
     if file.prompt and asked.method != "llm":
         warnings.append("the prompt of the window is used by --method llm only")
@@ -213,14 +214,13 @@ def _advance(step: Callable[[], None], done: int) -> None:
         step()
 
 
-def _topics(path: Path | None, *, no_defaults: bool) -> TopicSet:
-    if path is None:
-        if no_defaults:
-            raise TopicError(["--no-defaults needs a topic file: pass --topics"])
-        return screeners.default_topics()
-    own = topic_sets.read_topics(_text(path))
-    if not no_defaults:
-        return topic_sets.merge_topics(screeners.default_topics(), own)
+def _known(asked: _Options, base: TopicSet) -> TopicSet:
+    """The base extended by the topics of --topics, or these alone."""
+    if asked.topic_file is None:
+        return base
+    own = topic_sets.read_topics(_text(asked.topic_file))
+    if not asked.no_defaults:
+        return topic_sets.merge_topics(base, own)
     return topic_sets.with_digest(
         msgspec.structs.replace(own, background=(*screeners.background(), *own.background))
     )
@@ -233,16 +233,15 @@ def _text(path: Path) -> str:
         raise TopicError([f"{path} is not UTF-8 text"]) from problem
 
 
-def _chosen(
-    topics: TopicSet, names: Sequence[str], file: CandidateFile
-) -> tuple[TopicSet, list[str]]:
+def _chosen(asked: _Options, file: CandidateFile) -> tuple[TopicSet, list[str]]:
     """The topics given as options, else those that the window was collected for."""
-    if names:
-        chosen = topic_sets.choose_topics(topics, names)
+    known = topic_sets.with_topics_of_window(screeners.default_topics(), file)
+    if asked.names or asked.topic_file is not None:
+        chosen = topic_sets.choose_topics(_known(asked, known), asked.names)
         return topic_sets.with_digest(msgspec.structs.replace(chosen, prompt=file.prompt)), []
-    chosen, unknown = topic_sets.topics_of_window(topics, file)
+    chosen, unknown = topic_sets.topics_of_window(known, file)
     return chosen, [
-        f"the window was collected for {name!r} , which is not a known topic"
+        f"the window was collected for {name!r}, which is not a known topic"
         for name in sorted(unknown)
     ]
 

@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET, UnsetType
 from tests.support.command_line import Mill
 from tests.support.installed_model import model_folder
 
 from feedmill.engine.two_phase.candidates import with_checksum, write_candidates
 from feedmill.engine.two_phase.sidecar_files import read_screenings, record_confirmation
 from feedmill.model.candidate import SCHEMA, CandidateFile, SourceReport, Window, WindowCandidate
-from feedmill.model.screening import Confirmation
+from feedmill.model.screening import Confirmation, Topic
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 ENTRIES = (
@@ -28,7 +29,11 @@ def models() -> Path:
 
 
 def write_window(
-    path: Path, *, entries: tuple[tuple[str, str], ...] = ENTRIES, topics: tuple[str, ...] = ()
+    path: Path,
+    *,
+    entries: tuple[tuple[str, str], ...] = ENTRIES,
+    topics: tuple[str, ...] = (),
+    topic_set: tuple[Topic, ...] | UnsetType = UNSET,
 ) -> CandidateFile:
     """A candidate file as `collect-window` writes it."""
     candidates = tuple(
@@ -51,6 +56,7 @@ def write_window(
             created_at=AT,
             window=Window(start=AT, end=AT),
             topics=topics,
+            topic_set=topic_set,
             prompt="",
             sources=(SourceReport(url="https://example.com/feed", outcome="ok"),),
             candidates=candidates,
@@ -125,6 +131,31 @@ class TestScreening:
         assert "unheard-of" in collected["warnings"][0]
         assert mill(*words, "--topic", "ships").status == 2
         assert mill("screen", str(path), "--no-defaults").status == 2
+
+    def test_topics_of_options_come_before_those_that_the_window_was_collected_for(
+        self, mill: Mill
+    ) -> None:
+        plain, named = mill.folder / "plain.json", mill.folder / "named.json"
+        write_window(plain, topics=("lca", "mfa"))  # as `collect-window` names the bundled ones
+        write_window(named, topics=("ships",), topic_set=(Topic(id="ships", name="Ships"),))
+        own = mill.folder / "mine.toml"
+        own.write_text('[[topic]]\nid = "cups"\nname = "Cups"\ndescription = "Cup finals."\n')
+        rows = (
+            (plain, ("--topics", str(own), "--no-defaults"), {"cups"}),
+            (plain, ("--topics", str(own)), {"cups", "lca", "mfa"}),
+            (named, (), {"ships"}),
+            (named, ("--topic", "Ships"), {"ships"}),
+            (named, ("--topic", "mfa"), {"mfa"}),
+            (named, ("--topics", str(own)), {"cups", "ships", "lca"}),
+            (named, ("--topics", str(own), "--no-defaults"), {"cups"}),
+        )
+
+        for path, words, wanted in rows:
+            said = mill.json("screen", str(path), "--method", "lexical", *words)
+
+            assert wanted <= set(said["topics"]), words
+            assert len(wanted) > 1 or wanted == set(said["topics"]), words
+            assert not [one for one in said["warnings"] if "collected for" in one], words
 
     def test_suggestions_can_be_written_elsewhere(self, mill: Mill) -> None:
         path, out = mill.folder / "candidates.json", mill.folder / "out.json"
