@@ -389,6 +389,10 @@ COMMANDS: Final[dict[str, tuple[tuple[str, ...], bytes]]] = {
         (*INSERT, "--selected-ids", "2,1,1", "--confirm", "--confirmed-by", "the owner"),
         b"",
     ),
+    "everything of it, from a file of ids": (
+        (*INSERT, "--selected-ids-file", "everything.txt", "--confirm"),
+        b"",
+    ),
     "a selection of another window": (
         (*INSERT, "--selected-ids-file", "other.txt", "--confirm"),
         b"",
@@ -461,6 +465,7 @@ def week(mill: Mill) -> Path:
     (mill.folder / "exchanged.json").write_bytes(text.replace(body, b"0" * 64))
     selection = encode_selection(file, [1], "terminal")
     (mill.folder / "forged.txt").write_bytes(selection)
+    (mill.folder / "everything.txt").write_text("1\n2\n")
     (mill.folder / "other.txt").write_bytes(selection.replace(file.digest.encode(), b"0" * 64))
     return path
 

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from feedmill.app.settings import user_name
 from feedmill.engine.run.services import Services
@@ -78,17 +79,20 @@ def insert_selected(
         CandidateFile, tuple[WindowCandidate, ...], sidecar_files.SelectionShownIn
     ]:
         file = read_candidates(path)
+        everything = [one.candidate_id for one in file.candidates]
+        selection = sidecar_files.Selection(ids=tuple(everything), shown="command-line")
         if selected_ids_file is not None:
             selection = sidecar_files.read_selection(selected_ids_file, file)
-            return file, select_candidates(file, selection.ids), selection.shown
-        everything = [one.candidate_id for one in file.candidates]
-        ids = everything if selected_ids is None else sidecar_files.parse_ids(selected_ids)
+        elif selected_ids is not None:
+            selection = replace(selection, ids=sidecar_files.parse_ids(selected_ids))
         # Naming all of several is --select-all in other words.
-        is_all = select_all or (len(everything) > 1 and set(ids) == set(everything))
-        is_unseen = is_all and confirm and not sidecar_files.was_reviewed(path, file)
+        is_all = select_all or (len(everything) > 1 and set(selection.ids) == set(everything))
+        is_seen = selection.shown != "command-line" or sidecar_files.was_reviewed(path, file)
+        is_unseen = is_all and confirm and not is_seen
         if is_unseen and not unreviewed:
             raise_candidate_error("not-reviewed", _NOT_REVIEWED, _REVIEW.format(path=path))
-        return file, select_candidates(file, ids), "unreviewed" if is_unseen else "command-line"
+        shown = "unreviewed" if is_unseen else selection.shown
+        return file, select_candidates(file, selection.ids), shown
 
     file, wanted, shown = run_async(look)
     if not confirm:
