@@ -11,10 +11,10 @@ The digest protects against accidents; it is no signature: a user who may write 
 collect. Screenings, selections and confirmations are beside it, see sidecar_files.py.
 """
 
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -42,7 +42,6 @@ from feedmill.model.candidate import (
 from feedmill.model.identity import Added, Change, Identified, Revised, UnchangedEntry
 from feedmill.model.screening import Screening
 
-_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HINT: Final = "write a day like 2026-01-05 or an instant like 2026-01-05T08:00Z"
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024
 T = TypeVar("T")
@@ -86,9 +85,8 @@ def _instant(text: str, name: str, *, days: int = 0) -> datetime:
     """An instant, or the midnight so many days after the one that a day begins with."""
     words = text.strip()
     try:
-        if _DAY.fullmatch(words):
-            midnight = datetime.combine(date.fromisoformat(words), time(), UTC)
-            return midnight + timedelta(days=days)
+        with suppress(ValueError):
+            return datetime.combine(date.fromisoformat(words), time(), UTC) + timedelta(days=days)
         found = datetime.fromisoformat(words)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
