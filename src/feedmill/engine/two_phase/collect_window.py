@@ -119,6 +119,11 @@ def source_from_feed(feed: Feed) -> WindowSource:
     return WindowSource(url=feed.url, feed=feed, title=feed.title, overrides=feed.overrides)
 
 
+def each_once(sources: Sequence[WindowSource]) -> list[WindowSource]:
+    """The sources without repeats, in the order in which they were named."""
+    return list({one.url: one for one in reversed(sources)}.values())[::-1]
+
+
 def is_insert_only(feed: Feed) -> bool:
     """Whether a subscription only holds inserted entries; `all feeds` does not include it.
 

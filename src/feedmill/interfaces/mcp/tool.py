@@ -53,6 +53,7 @@ _UNKNOWN_TOOL: Final = re.compile(r"^Unknown tool: (.{0,60})")
 _LIBRARY_WORDS: Final = re.compile(
     r"^(?:Input|String|List|Field|Value) |(?:, unable to .*)?(?: \[type=.*)?$"
 )
+_UNKNOWN_FIELD: Final = ("Extra inputs are not permitted", "unknown")
 _MOST_MISTAKES: Final = 5
 _DROPPED: Final = frozenset(
     {"title", "maxLength", "minLength"}
@@ -236,7 +237,7 @@ def _mistakes(words: str) -> str:
     lines = words.splitlines()[1:]
     pairs = pairwise(lines)
     found = [
-        f"{name}: {_LIBRARY_WORDS.sub('', text.strip())}"
+        f"{name}: {_LIBRARY_WORDS.sub('', text.strip()).replace(*_UNKNOWN_FIELD)}"
         for name, text in pairs
         if name and not name.startswith(" ") and text.startswith("  ")
     ]

@@ -112,7 +112,7 @@ def _score(screening: Screening | None) -> float:
     return -1.0 if screening is None else screening.score
 
 
-class JudgementInput(BaseModel):
+class JudgementInput(BaseModel, extra="forbid"):
     """Your own judgement of one candidate, over title, summary, categories and feed together."""
 
     candidate_id: int

@@ -22,7 +22,7 @@ ShortLine = Annotated[str, Field(max_length=1_000)]
 _EXAMPLES_SHOWN: Final = 6
 
 
-class OwnTopic(BaseModel):
+class OwnTopic(BaseModel, extra="forbid"):
     """A custom topic; it is recognised by its examples, not by its name."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")

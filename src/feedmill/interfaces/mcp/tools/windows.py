@@ -15,6 +15,7 @@ from feedmill.engine.two_phase.candidates import window_between, window_of_last
 from feedmill.engine.two_phase.collect_window import (
     WindowSource,
     collect_window,
+    each_once,
     is_insert_only,
     source_from_address,
     source_from_feed,
@@ -59,7 +60,7 @@ async def collect_window_(
             "paused ones with the tag collected."
         ),
     ] = None,
-    tag: Annotated[str | None, Field(description="Only subscriptions with this tag.")] = None,
+    tag: Annotated[str | None, Field(description="Subscriptions with this tag.")] = None,
     topics: Annotated[list[str] | None, Field(description="Ids of the topics of interest.")] = None,
     prompt: Annotated[str, Field(description="Description of what you are looking for.")] = "",
 ) -> Row:
@@ -98,22 +99,20 @@ def _window(
 async def _sources(
     feeds: Sequence[str] | None, tag: str | None, services: Services
 ) -> list[WindowSource]:
-    if feeds:
-        found = [
-            await source_from_address(url, services)
-            for url in feeds[: services.config.mcp.window_sources + 1]
-        ]
-    else:
-        found = [
+    most = services.config.mcp.window_sources
+    found = [await source_from_address(url, services) for url in (feeds or ())[: most + 1]]
+    if tag is not None or not feeds:
+        found += [
             source_from_feed(feed)
             async for feed in iterate_feeds(services, tag)
             if tag is not None or not is_insert_only(feed)
         ]
+    found = each_once(found)
     if not found:
         message = "no sources: give feeds, or the tag of a subscription"
         raise UsageError(message)
-    if len(found) > services.config.mcp.window_sources:
-        message = f"more than {services.config.mcp.window_sources} sources for one window"
+    if len(found) > most:
+        message = f"more than {most} sources for one window"
         raise UsageError(message)
     return found
 

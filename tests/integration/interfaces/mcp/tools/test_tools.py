@@ -13,6 +13,7 @@ from tests.support.feed_documents import item, numbered, rss
 from tests.support.mcp_client import OFF_TOPIC, ON_TOPIC, Ask, agent, collected, publish
 
 from feedmill.config import McpConfig
+from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.engine.two_phase.confirmation import accept_question
 from feedmill_demo.server.script import document
 
@@ -398,6 +399,20 @@ def test_a_source_that_fails_costs_only_itself(told: Callable[[Story], None]) ->
     told(story)
 
 
+def test_named_feeds_and_a_tag_are_collected_together_and_each_source_once(
+    told: Callable[[Story], None],
+) -> None:
+    async def story(stage: Stage, ask: Ask) -> None:
+        named, tagged = publish(stage), publish(stage, "/tagged")
+        await subscribe_unchecked(tagged, stage.services, tags=("green",))
+
+        both = await ask("collect_window", feeds=[named] * 3, tag="green", start="2025-10-13")
+
+        assert (both["sources_ok"], both["sources_failed"]) == (2, 0)
+
+    told(story)
+
+
 def test_judgements_are_taken_whole_or_not_at_all(told: Callable[[Story], None]) -> None:
     async def story(stage: Stage, ask: Ask) -> None:
         window = (await collected(ask, publish(stage)))["window_id"]
@@ -410,11 +425,18 @@ def test_judgements_are_taken_whole_or_not_at_all(told: Callable[[Story], None])
         silent = await ask.refusal(
             "record_decisions", window_id=window, decisions=[{**good, "reason": ""}]
         )
+        misspelt = await ask.refusal(
+            "record_decisions", window_id=window, decisions=[{**good, "because": "It is good."}]
+        )
+        example = {"id": "cups", "name": "Cups", "description": "Cups.", "example": ["A cup."]}
+        topic = await ask.refusal("screen", window_id=window, own_topics=[example])
         left = await ask("list_candidates", window_id=window, decision="unscreened")
 
         assert unknown.startswith("unknown-id: ")
         assert twice.startswith("usage: ")
         assert "reason" in silent
+        assert misspelt.startswith("invalid-argument: decisions.0.because: unknown")
+        assert topic.startswith("invalid-argument: own_topics.0.example: unknown")
         assert left["total"] == 3
 
     told(story)
@@ -425,7 +447,9 @@ def test_too_many_sources_and_too_many_windows_are_bounded(tmp_path: Path) -> No
         small = McpConfig(window_sources=2, windows_keep=1)
         async with opened(tmp_path, mcp=small) as stage, agent(stage) as ask:
             url = publish(stage)
-            words = await ask.refusal("collect_window", feeds=[url] * 3, last_days=1)
+            words = await ask.refusal(
+                "collect_window", feeds=[f"{url}?{n}" for n in range(3)], last_days=1
+            )
             old = await collected(ask, url)
             stage.later(seconds=1)
             new = await collected(ask, url)

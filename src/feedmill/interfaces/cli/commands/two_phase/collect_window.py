@@ -18,6 +18,7 @@ from feedmill.engine.two_phase.candidates import window_between, window_of_last,
 from feedmill.engine.two_phase.collect_window import (
     DEFAULT_PAGES,
     WindowSource,
+    each_once,
     is_insert_only,
     source_from_address,
     source_from_feed,
@@ -168,7 +169,7 @@ async def _sources(
         found += [source_from_feed(feed) for feed in named]
     if not found:
         raise UsageError(_nowhere(asked))
-    return list({one.url: one for one in reversed(found)}.values())[::-1]
+    return each_once(found)
 
 
 def _nowhere(asked: _Options) -> str:
