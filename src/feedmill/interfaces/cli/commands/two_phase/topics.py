@@ -4,7 +4,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 from msgspec.structs import replace
@@ -26,9 +26,17 @@ from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import option
 from feedmill.interfaces.cli.output import shorten, show_json, show_table
 from feedmill.interfaces.cli.run_command import config_of, run_async
-from feedmill.model.screening import Screening, ScreenText, Topic, TopicSet
+from feedmill.model.base import fields_of
+from feedmill.model.screening import ScreenText, Topic, TopicSet
 from feedmill.screen.language import screen_text_of
-from feedmill.screen.topics import read_topics, topic_named, weaknesses, with_digest, write_topics
+from feedmill.screen.topics import (
+    choose_topics,
+    read_topics,
+    topic_named,
+    weaknesses,
+    with_digest,
+    write_topics,
+)
 
 _path = click.Path(exists=True, dir_okay=False, path_type=Path)
 _BEST: Final = 5
@@ -98,35 +106,39 @@ def test_topics(path: Path, window: Path) -> None:
     """Show the best entries of a window for each topic. Nothing is written."""
     config = config_of()
 
-    async def action() -> tuple[TopicSet, list[ScreenText], tuple[Screening, ...]]:
+    async def action() -> tuple[TopicSet, list[dict[str, Any]]]:
         known, texts = _with_background(_read(path)), _texts(window)
+        titles = {text.ref: text.title for text in texts}
+        rows: list[dict[str, Any]] = []
         async with open_screeners(config) as opened:
-            said = await screen_texts(
-                texts, known, opened.screeners, config.screen, asked=opened.asked
-            )
-        return known, texts, said
+            for (
+                topic
+            ) in known.topics:  # each alone: among several an entry is about the best one only
+                said = await screen_texts(
+                    texts,
+                    choose_topics(known, [topic.id]),
+                    opened.screeners,
+                    config.screen,
+                    asked=opened.asked,
+                )
+                rows += [
+                    fields_of(
+                        one,
+                        "topic candidate_id suggestion score",
+                        topic=topic.id,
+                        score=round(one.score, 3),
+                        title=titles[one.candidate_id],
+                    )
+                    for one in sorted(said, key=lambda one: -one.score)[:_BEST]
+                ]
+        return known, rows
 
-    known, texts, said = run_async(action)
-    titles = {text.ref: text.title for text in texts}
-    rows = [
-        (
-            topic.id,
-            str(one.candidate_id),
-            one.suggestion,
-            f"{one.score:.2f}",
-            titles[one.candidate_id],
-        )
-        for topic in known.topics
-        for one in sorted(
-            (one for one in said if one.topic == topic.id), key=lambda one: -one.score
-        )[:_BEST]
-    ]
+    known, rows = run_async(action)
     if is_json():
-        names = ("topic", "candidate_id", "suggestion", "score", "title")
-        show_json({"items": [dict(zip(names, row, strict=True)) for row in rows], "next": None,
-                   "warnings": list(weaknesses(known))})  # fmt: skip
+        show_json({"items": rows, "next": None, "warnings": list(weaknesses(known))})
         return
-    show_table(("topic", "id", "suggestion", "score", "title"), rows)
+    head = ("topic", "id", "suggestion", "score", "title")
+    show_table(head, [[str(cell) for cell in row.values()] for row in rows])
     for words in weaknesses(known):
         click.echo(f"note: {words}", err=True)
 

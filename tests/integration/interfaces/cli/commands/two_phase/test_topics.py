@@ -65,6 +65,21 @@ def test_a_topic_is_tested_on_a_window(mill: Mill, window: Path) -> None:
     assert "compost" in mill.ok("topics", "test", str(path), str(window)).text
 
 
+def test_the_nearest_entries_of_each_topic_are_shown_also_where_none_fits(
+    mill: Mill, window: Path
+) -> None:
+    path = new(mill)
+    line = ("--description", "Ships that carry cars over the sea.", "--file", "mine.toml")
+    mill.ok("topics", "new", "ferries", "--name", "Ferries", *line)
+
+    rows = mill.json("topics", "test", str(path), str(window))["items"]
+
+    assert [row["topic"] for row in rows] == ["compost"] * 5 + ["ferries"] * 5
+    assert rows[5]["candidate_id"] == 7
+    assert "drop" in {row["suggestion"] for row in rows[5:]}
+    assert rows[5]["score"] > rows[9]["score"]
+
+
 def test_labels_become_examples_and_before_and_after_are_shown(mill: Mill, window: Path) -> None:
     path = new(mill)
     labels = ("--about", "1-4", "--not-about", "5,6")
