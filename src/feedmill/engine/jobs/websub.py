@@ -43,7 +43,7 @@ UNSUBSCRIBE: Final = "websub-unsubscribe"
 _TRIES: Final = 3  # of one hub that cannot be reached, before the next
 _MAX_REDIRECTS: Final = 5
 _RETRY: Final = timedelta(minutes=5)
-_ALL_REFUSED: Final = timedelta(days=1)
+_ALL_REFUSED: Final = timedelta(days=1)  # after the last hub, or while push is off
 _TOKEN_BYTES: Final = 32
 VERIFY: Final = "hub-verify"
 TYPES: Final[tuple[EventType, ...]] = ("new_entry", "entry.updated", "entry.removed")
@@ -53,14 +53,20 @@ _CHALLENGE_BYTES: Final = 24
 async def subscribe(run: JobRun) -> JobResult:
     """One step: look at the subscription, and ask a hub when it is time."""
     services, job = run.services, run.job
-    if services.config.push.public_url is None:
-        return Done(reason="push is off: [push] public_url is not set")
+    if services.config.push.public_url is None:  # here; another process may have it
+        return Later(wait=_ALL_REFUSED, reason="push is off: [push] public_url is not set")
     feed = None if job.feed_id is None else await services.store.feed(job.feed_id)
-    if feed is None or not feed.hubs:
-        return Done(reason="the feed announces no hub")
+    if feed is None:
+        return Done(reason="the feed is gone")
     now = services.clock.now()
     hubs, topic = tuple(job.payload["hubs"]), str(job.payload["topic"])
     known = await services.store.push_subscriptions(feed.id)
+    if (
+        not feed.hubs
+    ):  # without this job they are not renewed: a hub that is announced later is a new one
+        for one in known:
+            await _change(run, one, "ended", "the publisher announces no hub")
+        return Done(reason="the feed announces no hub")
     current = next((one for one in known if one.state in ("active", "asked")), None)
     if current is not None:
         waiting = await _wait(run, current, hubs, topic, now)

@@ -117,7 +117,8 @@ def subscribe_job(feed_id: str, announced: Announced) -> NewJob:
 
 
 def _is_known(announced: Announced, push: PushStatus) -> bool:
-    """Whether the job of this feed has tried one of these hubs with this topic."""
+    """Whether the job of this feed deals with one of these hubs and this topic."""
     return any(
-        one.hub in announced.hubs and one.topic == announced.topic for one in push.subscriptions
+        one.hub in announced.hubs and one.topic == announced.topic and one.state != "ended"
+        for one in push.subscriptions
     )

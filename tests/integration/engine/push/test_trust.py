@@ -3,9 +3,11 @@
 from datetime import timedelta
 from pathlib import Path
 
+from msgspec.structs import replace
 from tests.support.engine_harness import Stage, titles
 from tests.support.feed_documents import item, rss
 from tests.support.push_harness import (
+    announcing,
     ping,
     play_push,
     publish_items,
@@ -14,6 +16,10 @@ from tests.support.push_harness import (
     subscription,
 )
 
+from feedmill.config import PushConfig
+from feedmill.engine.jobs import websub
+from feedmill.engine.jobs.runner import run_due_jobs
+from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.feed_health import describe_health
 from feedmill.engine.service.hosts import feed_push, list_hubs
 from feedmill.model.feed import Feed
@@ -184,5 +190,53 @@ def test_entries_that_pings_brought_teach_the_schedule_when_they_came_out(
         assert (learnt.events - known.events, learnt.last) == (2, came[-1])
         assert (await stage.services.store.arrival_times(feed.id))[-2:] == tuple(came)
         assert again.schedule.arrivals == learnt  # once
+
+    play_push(tmp_path, store_url, story)
+
+
+def test_hub_that_is_announced_again_after_another_one_or_none_is_asked_again(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await pushed_feed(stage)
+        first = await subscription(stage, feed)
+        stage.publisher.script("/other", Answer(status=202), host="127.0.0.1")
+        other = stage.publisher.url("/other", host="127.0.0.1")
+
+        async def announce(hub: str | None, **later: float) -> list[str]:
+            """Publish, poll and run jobs: the hubs that were asked since the beginning."""
+            stage.publish(feed, announcing(item(1), hub=hub, topic=first.topic))
+            for span in ({}, later):
+                stage.later(**span)
+                await stage.poll(feed)  # a job waits for the due feeds of its host
+                await run_push_jobs(stage)
+            posts = [*stage.requests("/hub"), *stage.requests("/other")]
+            return sorted(one.target for one in posts if one.method == "POST")
+
+        assert await announce(other) == ["/hub", "/other"]
+        assert await announce(first.hub) == ["/hub", "/hub", "/other"]
+        assert await announce(None, days=9) == ["/hub", "/hub", "/other"]
+        assert await announce(first.hub) == ["/hub", "/hub", "/hub", "/other"]
+
+    play_push(tmp_path, store_url, story)
+
+
+def test_subscription_is_renewed_after_its_job_ran_in_a_process_without_push(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await pushed_feed(stage)
+        without = replace(stage.config, push=PushConfig())
+        stage.later(days=8)
+        await stage.poll(feed)
+
+        await run_due_jobs(
+            stage.services._replace(config=without), Lifecycle("two"), kinds=websub.KINDS
+        )
+        stage.later(days=1)
+        await stage.poll(feed)
+        await run_push_jobs(stage)
+
+        assert len([one for one in stage.requests("/hub") if one.method == "POST"]) == 2
 
     play_push(tmp_path, store_url, story)
