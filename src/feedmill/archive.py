@@ -26,7 +26,8 @@ StopReason = Literal[
 ]
 _MARK_CHARS = 16
 # The current document may hold the months of several archive documents, a month may be empty, and a walk
-# that begins anew passes the pages of the one before. A page that was only guessed proves itself at once.
+# that begins anew passes the pages of the one before. A page that was only guessed has to differ from the one
+# before it: a server that ignores `paged` answers with the current document.
 _MOST_BARREN = 12  # pages in a row without anything new
 
 
@@ -37,6 +38,7 @@ class ArchivePage(Value):
     prev_archive_urls: tuple[str, ...] = ()
     next_urls: tuple[str, ...] = ()
     generator: str | None = None
+    entries_mark: str = ""  # of the entries that it holds, see `mark_of`
 
 
 class ArchiveWalk(Value):
@@ -48,6 +50,7 @@ class ArchiveWalk(Value):
     entries: int = 0  # new ones, so far
     barren: int = 0  # pages without new ones, the last ones in a row
     seen: tuple[str, ...] = ()  # marks of the addresses and bodies that were read
+    entries_mark: str = ""  # of the page that was read last
 
 
 class Stop(Value):
@@ -58,7 +61,7 @@ class Stop(Value):
 
 def first_page(feed: ArchivePage, *, wordpress: bool) -> ArchiveWalk | Stop:
     """The first page of the archive, from the feed's current document."""
-    start = ArchiveWalk(url=feed.url, kind="next", number=0, seen=(_mark(feed.url),))
+    start = ArchiveWalk(url=feed.url, kind="next", number=0, seen=(mark_of(feed.url),))
     return _onward(start, feed, wordpress=wordpress)
 
 
@@ -78,9 +81,10 @@ def next_page(
         walk,
         entries=walk.entries + new_entries,
         barren=0 if new_entries else walk.barren + 1,
-        seen=(*walk.seen, _mark(walk.url), body),
+        seen=(*walk.seen, mark_of(walk.url), body),
     )
-    if read.barren > (0 if walk.kind == "paged" else _MOST_BARREN):
+    is_repeat = walk.kind == "paged" and page.entries_mark == walk.entries_mark
+    if read.barren > (0 if is_repeat else _MOST_BARREN):
         return Stop(reason="nothing-new")
     if walk.number >= max_pages:
         return Stop(reason="page-limit")
@@ -102,6 +106,11 @@ def is_wordpress(generator: str | None) -> bool:
     return generator is not None and "wordpress" in generator.lower()
 
 
+def mark_of(text: str) -> str:
+    """A short digest, to recognise an address or the entries of a page."""
+    return sha256(text.encode()).hexdigest()[:_MARK_CHARS]
+
+
 def _onward(walk: ArchiveWalk, page: ArchivePage, *, wordpress: bool) -> ArchiveWalk | Stop:
     named: list[tuple[LinkKind, str]] = [("prev-archive", url) for url in page.prev_archive_urls]
     named += [("next", url) for url in page.next_urls]
@@ -114,10 +123,11 @@ def _onward(walk: ArchiveWalk, page: ArchivePage, *, wordpress: bool) -> Archive
             continue
         if split_url(url).host != split_url(page.url).host:
             stop = Stop(reason="other-host")
-        elif _mark(url) in walk.seen:
+        elif mark_of(url) in walk.seen:
             stop = Stop(reason="loop")
         else:
-            return replace(walk, url=url, kind=kind, number=walk.number + 1)
+            mark = page.entries_mark
+            return replace(walk, url=url, kind=kind, number=walk.number + 1, entries_mark=mark)
     return stop
 
 
@@ -127,7 +137,3 @@ def _paged(url: str, number: int) -> str:
     query = drop_params(parts.query or "", lambda name: name == "paged")
     query = f"{query}&paged={number}" if query else f"paged={number}"
     return join_url(replace(parts, query=query, fragment=None))
-
-
-def _mark(url: str) -> str:
-    return sha256(url.encode()).hexdigest()[:_MARK_CHARS]

@@ -24,8 +24,8 @@ def page(url: str = FEED, *, prev: str | None = None, after: str | None = None) 
     )
 
 
-def wordpress(url: str) -> ArchivePage:
-    return ArchivePage(url=url, generator="https://wordpress.org/?v=6.4")
+def wordpress(url: str, *, entries: str = "newest") -> ArchivePage:
+    return ArchivePage(url=url, generator="https://wordpress.org/?v=6.4", entries_mark=entries)
 
 
 def begun(document: ArchivePage, *, guess: bool = True) -> ArchiveWalk:
@@ -119,10 +119,17 @@ def test_twelve_pages_without_anything_new_are_passed_and_one_more_ends_the_walk
     assert isinstance(went_on(walk, page(walk.url, **{named: "/x"}), "x", new=1), ArchiveWalk)
 
 
-def test_a_guessed_page_without_anything_new_ends_the_walk() -> None:
-    ended = went_on(begun(wordpress(FEED)), wordpress(f"{FEED}?paged=2"), "a", new=0)
+def test_a_guessed_page_with_the_entries_of_the_page_before_ends_the_walk_and_another_one_does_not() -> (
+    None
+):
+    repeated, other = wordpress(f"{FEED}?paged=2"), wordpress(f"{FEED}?paged=2", entries="older")
+
+    ended = went_on(begun(wordpress(FEED)), repeated, "a", new=0)
+    passed = went_on(begun(wordpress(FEED)), other, "a", new=0)
 
     assert ended == Stop(reason="nothing-new")
+    assert isinstance(passed, ArchiveWalk)
+    assert went_on(passed, other, "b", new=0) == Stop(reason="nothing-new")
 
 
 def test_the_page_limit_ends_the_walk() -> None:

@@ -18,6 +18,7 @@ from feedmill.archive import (
     Stop,
     first_page,
     from_cursor,
+    mark_of,
     next_page,
     to_cursor,
 )
@@ -190,6 +191,7 @@ def _archive_page(parsed: ParsedFeed, links: tuple[Link, ...], url: str) -> Arch
         prev_archive_urls=tuple(one for one in named if one),
         next_urls=tuple(one for one in following if one),
         generator=parsed.generator,
+        entries_mark=mark_of("\n".join(sorted(one.id or one.link or "" for one in parsed.entries))),
     )
 
 

@@ -175,6 +175,31 @@ def test_pages_of_wordpress_are_guessed_where_robots_allow(
     play(story)
 
 
+def test_guessed_pages_whose_entries_were_polled_before_are_passed(
+    play: Play,
+) -> None:
+    async def story(stage: Stage) -> None:
+        publisher = stage.publisher
+        publisher.script("/robots.txt", said(404), host="127.0.0.1")
+        for number in (2, 3):
+            answer = page(number * 10, extra=WORDPRESS)
+            publisher.script(f"/feed?paged={number}", answer, host="127.0.0.1")
+        publisher.script("/feed?paged=4", said(404), host="127.0.0.1")
+        feed = await stage.add("/feed", page(20, extra=WORDPRESS))
+        await stage.pass_once()
+        stage.publish(feed, page(10, extra=WORDPRESS))  # 20 is on page 2 now, and stored
+        stage.later(days=1)
+        await stage.pass_once()
+        await start_backfill(await stage.feed(feed), stage.services)
+
+        records = await walked(stage)
+
+        assert records[-1].reason == "not-found"
+        assert len(await stage.entries(feed)) == 3
+
+    play(story)
+
+
 def test_a_server_error_is_tried_again_and_the_page_is_not_lost(play: Play) -> None:
     async def story(stage: Stage) -> None:
         feed = await archive(stage, 1)
