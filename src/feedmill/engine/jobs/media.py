@@ -250,7 +250,8 @@ class _Download:
             return Failed(reason="changed", detail=sink.mismatch.detail)
         if response.capped:
             return await self._capped(item, response, total, reserved)
-        if response.truncated or response.error is not None:
+        is_piece = response.status == 206 and total is not None and size < total
+        if response.truncated or response.error is not None or is_piece:
             detail = f"{size} of {total or '?'} bytes"
             return await self._failed(item, response.error or "truncated", detail, response)
         return await self._finish(item, response, total)

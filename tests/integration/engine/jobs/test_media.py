@@ -119,6 +119,32 @@ def test_download_that_is_cut_goes_on_where_it_was(play: Play) -> None:
     play(story, media=ON)
 
 
+def test_file_whose_server_sends_a_range_in_pieces_is_put_together(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        body = mp3(1)
+        whole = media_file(body, cut_at=15_000)
+        assert callable(whole)
+
+        def in_pieces(request: Request) -> Answer:
+            asked = request.header("range")
+            if asked is None:
+                return whole(request)
+            start = int(asked.removeprefix("bytes=").partition("-")[0])
+            piece = body[start : start + 10_000]
+            span = f"bytes {start}-{start + len(piece) - 1}/{len(body)}"
+            fields = (("Content-Type", "audio/mpeg"), ("ETag", '"one"'), ("Content-Range", span))
+            return Answer(status=206, headers=fields, body=piece, conditional=False)
+
+        await published(stage, in_pieces)
+
+        done = await download(stage, rounds=4)
+
+        assert done == [*[("again", "")] * 3, ("done", "stored")]
+        assert digests([body]) == set(kept(stage))
+
+    play(story, media=ON)
+
+
 def test_file_is_as_long_as_the_server_says_at_last(play: Play) -> None:
     async def story(stage: Stage) -> None:
         await published(stage, media_file(mp3(1), content_length=50_000))
