@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from itertools import count
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -123,9 +124,13 @@ async def _progress(call: Call, total: int) -> AsyncIterator[list[object]]:
     done: list[object] = []
 
     async def report() -> None:
-        while True:
+        for number in count(2):
             await asyncio.sleep(_PROGRESS_SEC)
-            await call.report_progress(len(done), total)
+            # The protocol wants every report to be greater, also while one source is slow.
+            progress = min(len(done) + 1 - 1 / number, total)
+            await call.report_progress(progress, total)
+            if progress == total:
+                return
 
     reporting = asyncio.create_task(report())
     try:

@@ -11,10 +11,12 @@ import pytest
 from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import item, numbered, rss
 from tests.support.mcp_client import OFF_TOPIC, ON_TOPIC, Ask, agent, collected, publish
+from tests.support.waiting import wait_until
 
 from feedmill.config import McpConfig
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.engine.two_phase.confirmation import accept_question
+from feedmill.interfaces.mcp.tools import windows
 from feedmill_demo.server.script import document
 
 CHANGING = {"collect_window", "screen", "record_decisions", "confirm", "insert_selected"}
@@ -460,6 +462,30 @@ def test_too_many_sources_and_too_many_windows_are_bounded(tmp_path: Path) -> No
             assert gone.startswith("not-found: ")
 
     asyncio.run(story())
+
+
+def test_progress_grows_with_every_report_while_one_source_is_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reports: list[float] = []
+
+    class SlowCall:
+        async def report_progress(self, progress: float, total: float) -> None:
+            assert total == 2
+            reports.append(progress)
+
+    async def story() -> None:
+        monkeypatch.setattr(windows, "_PROGRESS_SEC", 0.001)
+        async with windows._progress(SlowCall(), 2) as done:  # type: ignore[arg-type]
+            await wait_until(lambda: len(reports) >= 3, "three reports")
+            done.append("a source")
+            await wait_until(lambda: reports[-1] > 1, "a report of the first source")
+            done.append("the other")
+            await wait_until(lambda: reports[-1] == 2, "the last report")
+
+    asyncio.run(story())
+
+    assert sorted(set(reports)) == reports
 
 
 def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
