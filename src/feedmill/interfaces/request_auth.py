@@ -74,6 +74,11 @@ async def identify_caller(
     return caller
 
 
+def is_anonymous(caller: Caller | None) -> bool:
+    """True for a program on this machine that showed no token: it may be an agent (D38)."""
+    return caller is None or caller is _LOOPBACK_CALLER
+
+
 def check_rate(limiter: RateLimiter, caller: Caller | None, address: str) -> None:
     """CrowdedError when a caller asks too often; without a token, each address has its own limit."""
     wait = limiter.admit(f"unknown {address}" if caller is None else caller.token_id)

@@ -166,8 +166,12 @@ def test_who_may_only_write_confirms_nothing(mill: ConsoleMill, browser: Browser
     assert titles(mill) == []
 
 
-def test_without_a_login_nothing_is_inserted_even_on_loopback(mill: ConsoleMill) -> None:
+@pytest.mark.parametrize("cookies", [{}, {"feedmill_session": "made-up"}], ids=["none", "made up"])
+def test_without_a_login_nothing_is_inserted_even_on_loopback(
+    mill: ConsoleMill, cookies: dict[str, str]
+) -> None:
     page, anyone = f"/console/review/windows/{keep_window(mill)}", mill.browser()
+    anyone.cookies |= cookies
     asked = anyone.send(page, {"candidate": ["1"]}, page=page)
 
     fields = {"candidate": ["1"], "confirmed": "1", "digest": digest_on(asked)}

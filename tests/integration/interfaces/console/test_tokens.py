@@ -14,16 +14,30 @@ def create(browser: Browser, **fields: str) -> str:
     return found[0]
 
 
-def test_the_first_token_closes_the_console(browser: Browser) -> None:
-    secret = create(browser, name="me", scope="admin")
+def test_the_first_token_closes_the_console(mill: ConsoleMill, browser: Browser) -> None:
+    secret = create(browser, name="robot", scope="write")
 
     browser.open("/console/tokens")
     assert browser.path.startswith("/console/login")
-    browser.send("/console/login", {"token": secret, "next": "/console/tokens"})
+    browser.send("/console/login", {"token": mill.issue("admin"), "next": "/console/tokens"})
 
     words = text_of(browser.open("/console/tokens"))
-    assert "1 token" in words
+    assert "2 tokens" in words
     assert secret not in words
+
+
+def test_no_program_on_loopback_makes_itself_a_token_that_confirms(
+    mill: ConsoleMill, browser: Browser
+) -> None:
+    fields = {"name": "me", "scope": "admin"}
+
+    refused = browser.send("/console/tokens", fields, page="/console/tokens")
+
+    assert refused.status == 403
+    assert "feedmill token create NAME --scope admin" in text_of(refused)
+    assert "<option>admin" not in browser.open("/console/tokens").body.decode()
+    browser.send("/console/login", {"token": mill.issue("admin"), "next": "/"})
+    assert create(browser, **fields).startswith("fm_")
 
 
 def test_a_token_is_rotated_and_revoked_after_a_question(

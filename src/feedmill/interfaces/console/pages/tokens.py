@@ -15,7 +15,7 @@ from feedmill.engine.service.auth import (
     revoke_token,
     rotate_token,
 )
-from feedmill.errors import UsageError
+from feedmill.errors import AccessError, UsageError
 from feedmill.interfaces.console import session
 from feedmill.interfaces.console.render import (
     confirm_page,
@@ -26,13 +26,14 @@ from feedmill.interfaces.console.render import (
     view,
 )
 from feedmill.interfaces.console.session import SCOPE, read_form, text_field, unknown_action
-from feedmill.interfaces.request_auth import check_rate
+from feedmill.interfaces.request_auth import check_rate, is_anonymous
 from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
 from feedmill.model.running.webhook import Scope
 
 HERE: Final = "/console/tokens"
 _OVERLAP: Final = timedelta(days=1)
 _MOST_DAYS: Final = 3_650
+_FIRST: Final = "`feedmill token create NAME --scope admin`"
 
 
 @get("/console/login")
@@ -86,7 +87,7 @@ async def tokens(request: AnyRequest) -> dict[str, Any]:
     found, now = await services.store.tokens(), services.clock.now()
     return {
         "tokens": [(one, one.holds(now)) for one in found],
-        "scopes": get_args(Scope),
+        "scopes": _scopes(request),
     }
 
 
@@ -96,6 +97,9 @@ async def create(request: AnyRequest) -> Response[bytes]:
     form, services = await read_form(request), services_of(request)
     scope = next((one for one in get_args(Scope) if one == form.get("scope")), None)
     days = text_field(form, "days")
+    if scope is not None and scope not in _scopes(request):
+        message = "without a token no admin token is made here: it would confirm insertions"
+        raise AccessError(message, reason="forbidden", hint=f"on a terminal: {_FIRST}")
     if scope is None or (days and not (days.isdecimal() and 0 < int(days) <= _MOST_DAYS)):
         message = f"a token needs a scope, and lasts from 1 to {_MOST_DAYS} days or for ever"
         raise UsageError(message)
@@ -137,3 +141,10 @@ async def change(request: AnyRequest) -> Response[bytes]:
             )
         case other:
             raise unknown_action(other)
+
+
+def _scopes(request: AnyRequest) -> tuple[Scope, ...]:
+    """What a token that is made here may do: an agent on loopback could make itself one that confirms (D38)."""
+    every: tuple[Scope, ...] = get_args(Scope)
+    is_known = not is_anonymous(session.known_caller(request))
+    return tuple(one for one in every if is_known or one != "admin")
