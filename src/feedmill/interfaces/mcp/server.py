@@ -10,8 +10,11 @@ from typing import Any, Final, get_args
 import msgspec
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 
 from feedmill.app.screeners import default_topics
 from feedmill.engine.run.services import Services
@@ -234,8 +237,13 @@ def add_resources(server: MCPServer[McpState], state: McpState) -> None:
     @server.prompt(name="screen_window", title="Screen a window")
     async def screen_window(window_id: str, topics: str = "the bundled topics") -> str:
         """Screen the candidates of a window and ask the person to confirm."""
-        with translate_errors("screen_window"):
-            kept = await state.window_library.window(window_id)  # nothing else gets into the words
+        try:
+            with translate_errors("screen_window"):
+                kept = await state.window_library.window(window_id)  # nothing else in the words
+        except (
+            ToolError
+        ) as problem:  # of any other exception a client reads only that there was one
+            raise MCPError(INVALID_PARAMS, str(problem)) from None
         return _PROMPT.format(
             window_id=kept.id, topics=clean_line(topics, _TOPICS_CHARS), notice=NOTICE
         )

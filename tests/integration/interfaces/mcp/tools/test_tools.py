@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import MCPError
 from tests.support.engine_harness import Stage, opened
 from tests.support.feed_documents import item, numbered, rss
 from tests.support.mcp_client import OFF_TOPIC, ON_TOPIC, Ask, agent, collected, publish
@@ -122,6 +123,8 @@ def test_windows_are_listed_by_pages_and_as_a_resource(told: Callable[[Story], N
         assert read["feedmill://feeds"]["feeds"] == []
         assert "record_decisions" in str(prompt.messages[0].content)
         assert await ask.refusal("list_windows", cursor="x") != ""
+        with pytest.raises(MCPError, match="not-found: there is no window 'w'"):
+            await ask.client.get_prompt("screen_window", {"window_id": "w"})
 
     told(story)
 
