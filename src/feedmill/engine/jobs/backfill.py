@@ -30,6 +30,7 @@ from feedmill.engine.documents.read_document import NotAFeed, read_and_compare
 from feedmill.engine.documents.unscheduled import commit_unscheduled, unscheduled
 from feedmill.engine.jobs.kind import JobKind, JobRun, KindLimits
 from feedmill.engine.poll.fetch_record import record_fetch, with_reading
+from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.run.memory_budget import PARSE_THREADS
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.host_queue import allows_by_robots, robots_url
@@ -133,14 +134,16 @@ async def _read_page(
     )
     if isinstance(read, NotAFeed):
         return Done(progress=_progress(walk.number - 1, walk.entries), reason="not-a-feed")
+    read = await apply_live_screen(read, feed, services)
+    new_entries = read.changes.summary.added + read.newly_held
     after = next_page(
         walk,
         _archive_page(read.parsed, verdict.links, document.url or walk.url),
         body_sha256=digest,
-        new_entries=read.changes.summary.added,
+        new_entries=new_entries,
         max_pages=run.job.payload.get("max_pages", services.config.backfill.max_pages),
     )
-    progress = _progress(walk.number, walk.entries + read.changes.summary.added)
+    progress = _progress(walk.number, walk.entries + new_entries)
     cursor = to_cursor(after) if isinstance(after, ArchiveWalk) else run.job.cursor
     # Nothing of it touches the feed or its schedule, and what the page lacks was not removed.
     refresh = unscheduled(feed, with_reading(fetch, read), read.changes, blob=blob)
@@ -149,6 +152,7 @@ async def _read_page(
         lane=run.lane,
         events=tuple(replace(one, data={**one.data, "backfill": True}) for one in refresh.events),
         backfill=True,
+        held=held_rows(read, fetch, answer.at),
         job=run.step(cursor, progress=progress),
     )
     committed = await commit_unscheduled(refresh, services.store)

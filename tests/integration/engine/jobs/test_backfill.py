@@ -20,6 +20,7 @@ from feedmill.engine.service.queries import change_feed
 from feedmill.errors import ConflictError, UsageError
 from feedmill.model.feed import Feed
 from feedmill.model.running.job import JobRunRecord
+from feedmill.model.screening import LiveScreen
 from feedmill.publish.shapes import FeedChange
 from feedmill_demo.server.script import Answer, document
 
@@ -252,6 +253,27 @@ def test_a_walk_can_be_planned_and_cancelled(play: Play) -> None:
 
         assert cancelled.state == "cancelled"
         assert await walked(stage) == []
+
+    play(story)
+
+
+def test_entries_of_an_archive_are_held_by_a_live_screen(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await archive(stage, 2)
+        store = stage.services.store
+        screen = LiveScreen(id="all", created_at=stage.clock.now(), feed_id=feed.id)
+        await store.add_screen(screen)
+        await start_backfill(await stage.feed(feed), stage.services)
+
+        records = await walked(stage)
+        held = (await store.held(limit=10)).items
+        await store.reject_held([held[0].entry_uid])
+        await start_backfill(await stage.feed(feed), stage.services)
+        await walked(stage)
+
+        assert (records[-1].reason, len(held)) == ("no-link", 4)
+        assert len((await store.held(limit=10)).items) == 3  # what was dropped does not come back
+        assert len(await stage.entries(feed)) == 2
 
     play(story)
 
