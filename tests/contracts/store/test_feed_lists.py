@@ -100,7 +100,8 @@ def test_feeds_are_filtered_by_tag_host_and_state(tell: Tell) -> None:
         assert await names(store, FeedFilter(state="paused")) == ["two"]
         assert await names(store, FeedFilter(state="failing")) == []
         assert await names(store, FeedFilter(order="failures", descending=True)) == []
-        assert await store.feed_states() == {"feeds": 2, "paused": 1, "circuit-open": 0}
+        states = {"feeds": 2, "paused": 1, "circuit-open": 0, "never-polled": 1}
+        assert await store.feed_states() == states
 
     tell(story)
 
@@ -115,15 +116,18 @@ def test_failing_feeds_are_listed_with_the_most_failures_first(tell: Tell) -> No
             )
             await add(store, name, schedule=state)
         await add(store, "well")
+        asleep = replace(new_feed().schedule, consecutive_failures=9, health="suspect")
+        await add(store, "asleep", schedule=asleep, paused=True)  # counts as paused, once
 
         worst = FeedFilter(order="failures", descending=True)
-        assert await names(store, worst, limit=1) == ["two", "one"]
-        assert await names(store, FeedFilter(state="failing")) == ["one", "two"]
+        assert await names(store, worst, limit=1) == ["asleep", "two", "one"]
+        assert await names(store, FeedFilter(state="failing")) == ["one", "two", "asleep"]
         assert await names(store, FeedFilter(state="suspect", text="two")) == ["two"]
         assert await store.feed_states() == {
-            "feeds": 3,
-            "paused": 0,
+            "feeds": 4,
+            "paused": 1,
             "circuit-open": 0,
+            "never-polled": 1,
             "backing-off": 1,
             "suspect": 1,
         }

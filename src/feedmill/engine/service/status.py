@@ -15,6 +15,7 @@ from typing import Final, Literal
 from urllib.parse import quote
 
 from feedmill.engine.maintain.raw_store import check_raw_owner, describe_owner
+from feedmill.engine.run.readiness import SILENT_AFTER_SEC
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import health_in_brief
 from feedmill.engine.service.figures import failure_shape, figures_shape, latency_shapes
@@ -25,6 +26,7 @@ from feedmill.model.addresses import mask_address
 from feedmill.model.base import Value
 from feedmill.model.page import FeedFilter
 from feedmill.model.running.figures import BudgetCounts, FeedCounts, Freshness
+from feedmill.model.running.worker import POLLING_ROLES
 from feedmill.publish.figure_shapes import (
     FailureShape,
     HostShape,
@@ -58,6 +60,14 @@ async def status(services: Services) -> StatusShape:
     )
     resting = (await list_hosts(services, resting=True, limit=_SHOWN)).items
     levels = (await service_levels(services)).levels
+    advice = _advice(
+        feeds,
+        recent.figures.polls,
+        failures,
+        resting,
+        levels,
+        is_polling=await _is_polling(services),
+    )
     return StatusShape(
         at=now,
         feeds=feeds,
@@ -67,10 +77,7 @@ async def status(services: Services) -> StatusShape:
         resting_hosts=resting,
         sizes=await store.store_sizes(),
         levels=levels,
-        advice=(
-            await _raw_advice(services)
-            + _advice(feeds, recent.figures.polls, failures, resting, levels)
-        ),
+        advice=await _raw_advice(services) + advice,
     )
 
 
@@ -83,20 +90,35 @@ async def _raw_advice(services: Services) -> tuple[str, ...]:
     return () if owner.is_ours else (describe_owner(owner),)
 
 
+async def _is_polling(services: Services) -> bool:
+    """Whether a process that polls has given a sign of life lately."""
+    silent = services.clock.now() - timedelta(seconds=SILENT_AFTER_SEC)
+    processes = [one.worker for one in await services.store.workers() if one.worker]
+    return any(one.role in POLLING_ROLES and one.seen_at > silent for one in processes)
+
+
 def _advice(
     feeds: FeedCounts,
     recent_polls: int,
     failures: tuple[FailureShape, ...],
     resting: tuple[HostShape, ...],
     levels: tuple[LevelShape, ...],
+    *,
+    is_polling: bool,
 ) -> tuple[str, ...]:
     """What to do next, the most urgent first."""
     said: list[str] = []
     if not feeds.feeds:
         return ("Subscribe to a feed: feedmill add URL",)
     late = max(feeds.late - feeds.held, 0)  # what waits for its host is not ours to hurry
+    due = max(feeds.due - feeds.held, 0)
     if late and not recent_polls:
         said.append(f"Nothing polls: {_count_of_feeds(late)} late. Start a scheduler: feedmill run")
+    elif due and not is_polling:
+        said.append(
+            f"{_count_of_feeds(due)} due, and no process polls now: feedmill sync polls once, feedmill run"
+            " until it is stopped"
+        )
     elif late > 0.05 * feeds.feeds:
         said.append(
             f"{_count_of_feeds(late)} late and their hosts do not ask for patience: polling does not keep"
@@ -182,9 +204,13 @@ def _latency_level(latency: LatencyShape) -> LevelShape:
         value=value,
         met=not has_target or value is None or value < LATENCY_TARGET_MS,
         measured=latency.polls,
-        words=f"99 % of {_PAYLOADS[latency.payload]} came within {(value or 0) / 1000:.2f} s"
+        words=f"99 % of {_PAYLOADS[latency.payload]} came within {_latency_in_words(value or 0)}"
         + (f" (target {LATENCY_TARGET_MS / 1000:.0f} s)" if has_target else " (no target)"),
     )
+
+
+def _latency_in_words(ms: float) -> str:
+    return f"{ms:,.0f} ms" if ms < 1_000 else f"{ms / 1_000:.2f} s"
 
 
 def _failure_level(counts: BudgetCounts) -> LevelShape:
@@ -243,19 +269,22 @@ async def needs_attention(services: Services) -> tuple[Attention, ...]:
 
 
 async def _late(services: Services) -> list[Attention]:
-    """Feeds that are due while nothing polls."""
+    """Feeds that are due while nothing polls, or for too long."""
     now = services.clock.now()
     due = await services.store.next_due_at()
-    if due is None or now - due < _LATE:
+    if due is None or due > now:
         return []
+    is_polling = await _is_polling(services)
+    if is_polling and now - due < _LATE:
+        return []
+    subject = "Polling is late:" if is_polling else "Nothing polls:"
+    words = (
+        "the processes do not keep up. Add workers, or raise [run] concurrency"
+        if is_polling
+        else "feeds are due, and no process takes them. Start one: feedmill run"
+    )
     return [
-        Attention(
-            kind="ours",
-            subject="Nothing polls:",
-            words="feeds are due, and no process takes them. Start one: feedmill run",
-            path="/console/workers",
-            since=due,
-        )
+        Attention(kind="ours", subject=subject, words=words, path="/console/workers", since=due)
     ]
 
 

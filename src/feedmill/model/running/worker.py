@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from feedmill.model.base import Value
 
 WorkerRole = Literal["run", "worker", "api", "relay"]
+POLLING_ROLES: Final[tuple[WorkerRole, ...]] = ("run", "worker")  # that hold lanes
 Fate = Literal[
     "open",  # a process still appends to it
     "kept",

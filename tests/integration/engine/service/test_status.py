@@ -1,9 +1,11 @@
 """The whole engine on one screen, and what it advises."""
 
+from msgspec.structs import replace
 from tests.support.engine_harness import Play, Stage
 from tests.support.feed_documents import paper, said
 
-from feedmill.engine.service.status import status
+from feedmill.engine.service.status import needs_attention, status
+from feedmill.model.running.worker import Worker
 
 
 def test_an_empty_home_is_told_to_subscribe(play: Play) -> None:
@@ -35,6 +37,30 @@ def test_recent_polls_failures_and_sizes_are_shown(play: Play) -> None:
             "fetch-latency", "failed-fetches", "scheduler-freshness",
         }  # fmt: skip
         assert found.advice == ("Nothing needs attention",)
+
+    play(story)
+
+
+def test_due_feeds_ask_for_a_process_that_polls_unless_one_is_alive(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.poll(await stage.add("/polled", paper(1)))
+        await stage.add("/feed", paper(1))
+        words = "1 feed is due, and no process polls now: feedmill sync polls once, feedmill run until it is stopped"
+
+        alone, attention = await status(stage.services), await needs_attention(stage.services)
+        now = stage.clock.now()
+        runs = Worker(name="run:1", role="run", version="1", started_at=now, seen_at=now)
+        await stage.services.store.save_worker(runs)
+        beside, quiet = await status(stage.services), await needs_attention(stage.services)
+        stage.later(minutes=16)
+        await stage.services.store.save_worker(replace(runs, seen_at=stage.clock.now()))
+        (late,) = await needs_attention(stage.services)
+
+        assert alone.advice == (words,)
+        assert [one.subject for one in attention] == ["Nothing polls:"]
+        assert beside.advice == ("Nothing needs attention",)
+        assert quiet == ()
+        assert late.subject == "Polling is late:"
 
     play(story)
 

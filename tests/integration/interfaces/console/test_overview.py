@@ -32,7 +32,8 @@ def test_other_ranges_are_shown_too(busy: ConsoleMill, span: str) -> None:
 def test_an_engine_without_feeds_has_an_overview(browser: Browser) -> None:
     words = text_of(browser.open("/"))
 
-    assert "Nothing." in words
+    assert "There is no feed yet. Add or import feeds" in words
+    assert "0 well none yet" in words
     assert "no figures yet" in words
 
 
@@ -43,7 +44,9 @@ def test_feeds_that_nothing_polls_need_attention(mill: ConsoleMill, browser: Bro
 
     mill.tell(story)
 
-    assert "Nothing polls: feeds are due" in text_of(browser.open("/"))
+    words = text_of(browser.open("/"))
+    assert "Nothing polls: feeds are due" in words
+    assert "0 well 1 not polled yet" in words
 
 
 def test_figures_are_kept_for_a_moment_and_made_by_one_request_at_a_time(

@@ -28,7 +28,7 @@ _COST_RATIO: Final = 15  # figures are made for at most a fifteenth of the time
 _STALE_SEC: Final = 900.0  # older ones are not shown at all
 _DOTS: Final = 300
 _TOP: Final = 10
-_NO_HEALTH: Final = ("feeds", "paused", "circuit-open")
+_NO_HEALTH: Final = ("feeds", "paused", "circuit-open", "never-polled")
 
 
 class Span(NamedTuple):
@@ -135,15 +135,18 @@ def _shown(found: Overview) -> dict[str, Any]:
     states, totals = found.states, found.totals
     unwell = {name: count for name, count in states.items() if name not in _NO_HEALTH}
     words = [f"{count:,} {name.replace('-', ' ')}" for name, count in unwell.items()]
-    words += [f"{states['paused']:,} paused"] if states["paused"] else []
+    fresh, paused = states["never-polled"], states["paused"]
+    words += [f"{fresh:,} not polled yet"] if fresh else []
+    words += [f"{paused:,} paused"] if paused else []
     tripped = states["circuit-open"]
     words += [f"{tripped:,} with an open circuit"] if tripped else []
     points = _without_gaps(totals)
     return {
         "at": found.at,
         "attention": found.attention,
-        "well": states["feeds"] - sum(unwell.values()) - states["paused"],
-        "states_in_words": " · ".join(words) or "all are well",
+        "feeds": states["feeds"],
+        "well": states["feeds"] - sum(unwell.values()) - fresh - paused,
+        "states_in_words": " · ".join(words) or ("all are well" if states["feeds"] else "none yet"),
         "total": totals.total,
         "levels": [(one, _used(one)) for one in found.levels if one.measured],
         "points": points,

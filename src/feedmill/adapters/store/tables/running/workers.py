@@ -11,12 +11,11 @@ from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables.codec import Row, RowCodec, instant
 from feedmill.model.event import Cursor
-from feedmill.model.running.worker import HeldLane, Worker, WorkerView
+from feedmill.model.running.worker import POLLING_ROLES, HeldLane, Worker, WorkerView
 
 _WORKER: Final = RowCodec(Worker, "name role version started_at seen_at draining", table="workers")
 _LIVE: Final = timedelta(seconds=15)  # three missed heartbeats
 _REMEMBERED: Final = timedelta(hours=1)  # so that people see which ones stopped
-_CLAIMING: Final = ("run", "worker")  # the roles that hold lanes
 _KEEP: Final = (
     f"{sql.insert_into('workers', _WORKER.columns)} ON CONFLICT (name)"
     f" DO UPDATE SET {sql.excluded(_WORKER.columns[1:])}"
@@ -40,7 +39,7 @@ def save_worker(worker: Worker) -> Query[tuple[str, ...]]:
         "SELECT name FROM workers"
         " WHERE seen_at >= $1 AND draining = 0 AND role @in($2) ORDER BY name",
         worker.seen_at - _LIVE,
-        list(_CLAIMING),
+        list(POLLING_ROLES),
     )
     return tuple(live)
 

@@ -70,17 +70,25 @@ def count_feeds(where: FeedFilter, *, at_most: int | None = None) -> Query[int]:
 
 
 def feed_states() -> Query[dict[str, int]]:
-    """How many feeds there are, are paused, have an open circuit and are of each health but `active`."""
+    """How many feeds there are, are paused or have an open circuit; of the rest, how many were never polled or are
+    of each health but `active`.
+    """
     total = yield from value("SELECT count(*) FROM feed_sched")
     merged = yield from value("SELECT count(*) FROM merged_feeds")
     paused = yield from value(f"SELECT count(*) FROM feeds f WHERE f.paused = 1 AND {NOT_MERGED}")
     unwell = yield from rows(
-        f"SELECT f.health, count(*) FROM feeds f WHERE f.health <> 'active' AND {NOT_MERGED} GROUP BY f.health"
+        f"SELECT f.health, count(*) FROM feeds f WHERE f.health <> 'active' AND f.paused = 0 AND {NOT_MERGED}"
+        " GROUP BY f.health"
     )
     tripped = yield from value(
         f"SELECT count(*) FROM feeds f WHERE {CIRCUIT_OPEN} AND {NOT_MERGED}"
     )
-    return {"feeds": total - merged, "paused": paused, "circuit-open": tripped, **dict(unwell)}
+    new = yield from value(
+        "SELECT count(*) FROM feeds f WHERE f.last_fetch_at IS NULL AND f.health = 'active' AND f.paused = 0"
+        f" AND {NOT_MERGED}"
+    )
+    counts = {"feeds": total - merged, "paused": paused, "circuit-open": tripped}
+    return {**counts, "never-polled": new, **dict(unwell)}
 
 
 def feed_counts(now: datetime) -> Query[FeedCounts]:
