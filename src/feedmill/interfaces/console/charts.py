@@ -320,13 +320,17 @@ def _times(starts: Sequence[datetime], height: int, *, at_points: bool = False) 
     every = max(1, -(-len(starts) // _LABELS))
     room = WIDTH - _LEFT - (_RIGHT if at_points else 0)
     wide = room / max(len(starts) - at_points, 1)
-    parts = []
+    parts: list[str] = []
+    shown = ""
     for at in range(0, len(starts), every):
+        if (label := _label(starts[at], starts)) == shown:  # all within a second or two
+            continue
+        shown = label
         is_last = at_points and at == len(starts) - 1
         anchor = "end" if is_last else "middle" if at_points and at else "start"
         parts.append(
             f'<text x="{_LEFT + at * wide:.1f}" y="{height - 5}" text-anchor="{anchor}" class="when">'
-            f"{_label(starts[at], starts)}</text>"
+            f"{label}</text>"
         )
     return "".join(parts)
 

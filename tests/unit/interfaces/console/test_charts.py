@@ -118,6 +118,7 @@ def test_one_poll_is_a_timeline_too() -> None:
     root = parsed(timeline("Polls", [PollMark(NOON, 0.0, "ok", "first")]))
 
     assert len(root.findall(".//circle")) == 1
+    assert len(root.findall('.//text[@class="when"]')) == 1  # not the same time six times
 
 
 @pytest.mark.parametrize(

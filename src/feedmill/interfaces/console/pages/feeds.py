@@ -49,6 +49,7 @@ async def feeds(request: AnyRequest) -> dict[str, Any]:
         "where": where,
         "chosen": chosen,
         "feeds": [(feed, health_in_brief(feed), mark_of(feed)) for feed in found.items],
+        "has_feeds": bool(found.items or given),
         "total": total,
         "is_more": where.text is not None and total == _COUNTED,
         "states": get_args(FeedListState),
