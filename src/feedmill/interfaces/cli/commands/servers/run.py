@@ -27,6 +27,7 @@ from feedmill.interfaces.cli.options import (
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 from feedmill.interfaces.cli.servers import listen_for_hubs, rest_and_console, start_upkeep
 from feedmill.model.feed import Feed
+from feedmill.model.page import FeedFilter
 from feedmill.model.refresh import Committed, Refresh
 from feedmill.publish.to_json import refresh_wire
 
@@ -109,8 +110,20 @@ async def run_engine(
         if bus is not None:
             group.create_task(run_bus_relay(services, bus, watch, report))
         start_upkeep(group, services, watch, report, webhooks=webhooks)
+        if show and sys.stdout.isatty():
+            click.echo(await _start_in_words(services), err=True)
         await long_running.poll_until_stopped(group, services, watch, duration)
     return stopping
+
+
+async def _start_in_words(services: Services) -> str:
+    """What a person at a terminal waits for: a feed that is polled once a day shows nothing for a day."""
+    feeds = await services.store.count_feeds(FeedFilter())
+    if not feeds:
+        return "no feeds yet: feedmill add URL, in another terminal; Ctrl-C stops"
+    due, now = await services.store.next_due_at(), services.clock.now()
+    later = f", the next in {output.format_duration(due - now)}" if due and due > now else ""
+    return f"polling {feeds:,} {'feed' if feeds == 1 else 'feeds'}{later}; Ctrl-C stops"
 
 
 def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:

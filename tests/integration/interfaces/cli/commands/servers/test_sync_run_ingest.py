@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.command_line import Mill, PublisherBeside, finish, paper
 from tests.support.servers.free_port import free_port
+from tests.support.terminal import at_terminal
 from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill_demo.server.script import Answer, document
@@ -287,6 +288,19 @@ def test_a_run_polls_what_is_due_and_stops_when_its_time_is_up(
     assert "next in" in said.text
     assert "new-entries" in said.text
     assert mill.json("stats")["entries"] == 1
+
+
+def test_a_run_at_a_terminal_says_what_it_waits_for(mill: Mill, publisher: Publisher) -> None:
+    def start() -> str:
+        return at_terminal("--home", str(mill.home), "run", "--for", "0.1")[1]
+
+    publisher.script("/run", document(paper("a")))
+    empty = start()
+    mill.ok("add", publisher.url("/run"))
+    waiting = start()
+
+    assert "no feeds yet: feedmill add URL" in empty
+    assert "polling 1 feed, the next in " in waiting
 
 
 def test_a_run_tells_programs_of_each_refresh_on_one_line(mill: Mill, publisher: Publisher) -> None:
