@@ -1,4 +1,4 @@
-"""Spoiled, spliced and invented documents: the laws of tests/fuzz/laws.py hold for all of them.
+"""Spoiled, spliced and invented documents: the laws of tests/support/parser_invariants.py hold for all of them.
 
 A bounded look with hypothesis; `make fuzz` goes on for as long as it is told to.
 """

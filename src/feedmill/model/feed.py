@@ -1,10 +1,7 @@
-"""Stored feeds with their state, lanes, moves, fetch records and references to raw bytes; their WebSub hubs.
-
-Stored feeds with their state, lanes, moves, fetch records and references to raw bytes.
+"""Stored feeds with their state, lanes, moves, fetch records and references to raw bytes; their
+subscriptions to WebSub hubs, with the evidence that a poll or a ping adds (D41).
 
 Field names are those of seed 002 §5 wherever it gives one.
-
-WebSub: subscriptions to hubs, their evidence, and what a poll or a ping adds to it (D41).
 """
 # Tested in tests/contracts/store/test_moves_and_merges.py
 # Tested in tests/contracts/store/test_push.py

@@ -71,7 +71,7 @@ def bad_link(field_name: str, reference: str | None) -> tuple[Finding, ...]:
 
 
 def _located(reference: str, base: str | None) -> tuple[str, str] | None:
-    """The safe address of `web_address` and what it is serialised to."""
+    """The safe address as its publisher spelled it, and what it is serialised to."""
     if len(reference) > MAX_URL_CHARS:
         return None
     if is_plain(reference):

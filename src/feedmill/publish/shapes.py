@@ -2,7 +2,7 @@
 
 REST encodes these, gRPC copies them field by field, the client decodes them, and the command line
 prints them. An entry, an article, a revision, a fetch and an event are published as they are
-kept; the others are made in `publish.shaping`. No credential has a place in any of them.
+kept; the others are made in `publish.to_shapes` and in `engine.service`. No credential has a place in any of them.
 """
 # Tested in tests/unit/publish/test_to_json.py
 

@@ -1,6 +1,4 @@
-"""JSON of stored values, the same for every interface, and the cursors of their pages (002 §5).
-
-JSON of stored values, the same for REST, gRPC, NDJSON and the command line (002 §5).
+"""JSON of stored values, the same for REST, gRPC, NDJSON and the command line, and the cursors of pages (002 §5).
 
 Values are plain builtins; instants are RFC 3339 in UTC. No credential ever gets here: overrides
 are shown by what they change, not by what they hold.

@@ -1,4 +1,4 @@
-"""A mill that serves until it is killed: `python serving_child.py HOME PORT`."""
+"""A mill that serves until it is killed: `python serve_rest.py HOME PORT`."""
 
 import asyncio
 import sys

@@ -1,6 +1,6 @@
 """A process that keeps bodies in a bucket until somebody kills it, and tells each pointer at once.
 
-python object_child.py URL NAME
+python write_bucket_blobs.py URL NAME
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """A process that keeps bodies until somebody kills it, and tells each pointer once it is durable.
 
-python writing_child.py FOLDER NAME SEGMENT_BYTES
+python write_disk_blobs.py FOLDER NAME SEGMENT_BYTES
 """
 
 import asyncio

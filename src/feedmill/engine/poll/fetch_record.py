@@ -1,10 +1,6 @@
 """What one poll leaves: the record of the request, the facts about the feed that it changed, and the pace that it shows.
 
-What is stored about one poll: the record of the request, and the facts about the feed it changed.
-
-Dates a poll by the clock that is valid when it is committed: the clock may be set while it runs (H32).
-
-Learns how often a feed publishes from what a poll shows: the state that the schedule carries.
+A poll is dated by the clock that is valid when it is committed: the clock may be set while it runs (H32).
 """
 # Tested in tests/integration/engine/poll/
 

@@ -1,8 +1,4 @@
-"""Stop flag and listeners of a running scheduler, and retries with backoff.
-
-Stop flag and listeners of a running scheduler.
-
-Retry with backoff for transient store and disk errors.
+"""Stop flag and listeners of a running scheduler, and retries with backoff after transient errors of store and disk.
 
 A full disk becomes free, another program releases the database, a mount comes back: a run waits for
 that, longer each time, and reports it. Any other error ends it, because waiting would only hide it.

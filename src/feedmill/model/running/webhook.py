@@ -1,8 +1,5 @@
-"""Webhooks and API tokens: endpoints, delivery state, dead letters; scopes and callers.
-
-Webhooks: endpoints, delivery state, and dead letters.
-
-API tokens, their scopes, and the authenticated caller of a request.
+"""Webhooks and API tokens: endpoints, delivery state, dead letters; scopes, and the authenticated caller of a
+request.
 """
 # Tested in tests/contracts/store/test_tokens_and_webhooks.py
 # Tested in tests/unit/docs/test_reference.py

@@ -1,8 +1,5 @@
-"""Worker processes and the storage that they share.
-
-Worker processes that share a store: their lanes and their readiness.
-
-Storage: segments of the raw store with their faults, and the transfer of one store into another.
+"""Worker processes that share a store, with their lanes and readiness; segments of the raw store with their
+faults; the transfer of one store into another.
 """
 # Tested in tests/contracts/store/test_workers.py
 # Tested in tests/integration/adapters/store/transfer/test_copy_compare.py
