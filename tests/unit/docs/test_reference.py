@@ -26,6 +26,7 @@ from feedmill.model import (
     schedule,
 )
 from feedmill.model.running import webhook, worker
+from feedmill.observe.metrics import Metrics
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "docs" / "reference"
@@ -209,3 +210,13 @@ def _is_own_value(value: Any, module: str) -> bool:
     return (
         inspect.isclass(value) and issubclass(value, msgspec.Struct) and value.__module__ == module
     )
+
+
+def test_monitoring_names_every_metric_and_no_other() -> None:
+    page = (ROOT / "docs" / "how-to" / "monitoring.md").read_text("utf-8")
+
+    named = set(re.findall(r"^\| (`.+?`) \|", page, re.MULTILINE))
+    names = {name for cell in named for name in re.findall(r"`(feedmill_[a-z_]+)", cell)}
+
+    told = re.findall(r"^# HELP (\w+) ", Metrics().page().decode(), re.MULTILINE)
+    assert names == set(told)
