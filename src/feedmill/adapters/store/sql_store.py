@@ -18,15 +18,11 @@ from feedmill.adapters.store import check_rows as checks
 from feedmill.adapters.store.log_position import LogPosition
 from feedmill.adapters.store.statements import Query
 from feedmill.adapters.store.tables import codec, lanes
-from feedmill.adapters.store.tables import lanes as lane_table
 from feedmill.adapters.store.tables import purge as retention
-from feedmill.adapters.store.tables import purge as tombstone_table
 from feedmill.adapters.store.tables.contents import clusters as cluster_table
 from feedmill.adapters.store.tables.contents import entries as entry_table
 from feedmill.adapters.store.tables.contents import exports as export_table
 from feedmill.adapters.store.tables.contents import fulltexts as fulltext_table
-from feedmill.adapters.store.tables.contents import fulltexts as search_table
-from feedmill.adapters.store.tables.contents import held_entries as confirmation_table
 from feedmill.adapters.store.tables.contents import held_entries as held_table
 from feedmill.adapters.store.tables.contents import media as media_table
 from feedmill.adapters.store.tables.lanes import ClaimTerms, ReleasedLane
@@ -39,10 +35,8 @@ from feedmill.adapters.store.tables.running import webhooks as webhook_table
 from feedmill.adapters.store.tables.running import workers as worker_table
 from feedmill.adapters.store.tables.subscriptions import feed_lists
 from feedmill.adapters.store.tables.subscriptions import feeds as feed_table
-from feedmill.adapters.store.tables.subscriptions import fetches as arrival_table
 from feedmill.adapters.store.tables.subscriptions import fetches as fetch_table
 from feedmill.adapters.store.tables.subscriptions import merge_feeds as merge_table
-from feedmill.adapters.store.tables.subscriptions import moves as merged_table
 from feedmill.adapters.store.tables.subscriptions import moves as move_table
 from feedmill.adapters.store.tables.subscriptions import push as push_table
 from feedmill.errors import DAMAGE, StoreError
@@ -135,18 +129,18 @@ class SqlStore(ABC):
     undo_move = write(move_table.undo_move)
     save_move_candidate = write(move_table.save_move_candidate)
     merge_feeds = write(merge_table.merge_feeds)
-    hide_merged = write(merged_table.hide_merged)
-    show_merged = write(merged_table.show_merged)
-    merged_feeds = read(merged_table.merged_feeds)
+    hide_merged = write(move_table.hide_merged)
+    show_merged = write(move_table.show_merged)
+    merged_feeds = read(move_table.merged_feeds)
 
     imported = read(feed_table.imported)
     save_imported = write(feed_table.save_imported)
 
     entries = read(entry_table.entries)
     entry_texts = read(entry_table.entry_texts)
-    index_entries = write(search_table.index_entries)
-    count_unindexed = read(search_table.count_unindexed)
-    rebuild_search_index = write(search_table.rebuild_search_index)
+    index_entries = write(fulltext_table.index_entries)
+    count_unindexed = read(fulltext_table.count_unindexed)
+    rebuild_search_index = write(fulltext_table.rebuild_search_index)
     entry = read(entry_table.entry)
     entries_by_uid = look(entry_table.entries_by_uid)
     revisions = read(entry_table.revisions)
@@ -161,10 +155,10 @@ class SqlStore(ABC):
     fetch = read(fetch_table.fetch)
     decisions = read(fetch_table.decisions)
     thin_decisions = write(fetch_table.thin_decisions)
-    feeds_over_identities = read(tombstone_table.feeds_over_identities)
-    oldest_tombstones = read(tombstone_table.oldest_tombstones)
-    forget_tombstones = write(tombstone_table.forget_tombstones)
-    tell_quota = write(tombstone_table.tell_quota)
+    feeds_over_identities = read(retention.feeds_over_identities)
+    oldest_tombstones = read(retention.oldest_tombstones)
+    forget_tombstones = write(retention.forget_tombstones)
+    tell_quota = write(retention.tell_quota)
 
     feed_days = read(figure_table.feed_days)
     feed_hours = read(figure_table.feed_hours)
@@ -177,11 +171,11 @@ class SqlStore(ABC):
     freshness = read(figure_table.freshness)
     store_sizes = read(figure_table.store_sizes)
     compact_figures = write(figure_table.compact_figures)
-    host_lanes = read(lane_table.host_lanes)
+    host_lanes = read(lanes.host_lanes)
 
-    arrival_times = read(arrival_table.arrival_times)
-    stored_arrivals = read(arrival_table.stored_arrivals)
-    purge_times = write(arrival_table.purge_times)
+    arrival_times = read(fetch_table.arrival_times)
+    stored_arrivals = read(fetch_table.stored_arrivals)
+    purge_times = write(fetch_table.purge_times)
 
     blob = read(blob_table.blob)
     blobs = read(blob_table.blobs)
@@ -211,12 +205,12 @@ class SqlStore(ABC):
     open_session = write(token_table.open_session)
     close_session = write(token_table.close_session)
 
-    ask_question = write(confirmation_table.ask_question)
-    questions = read(confirmation_table.questions)
-    question = read(confirmation_table.question)
-    answer_question = write(confirmation_table.answer_question)
-    ticket = read(confirmation_table.ticket)
-    spend_ticket = write(confirmation_table.spend_ticket)
+    ask_question = write(held_table.ask_question)
+    questions = read(held_table.questions)
+    question = read(held_table.question)
+    answer_question = write(held_table.answer_question)
+    ticket = read(held_table.ticket)
+    spend_ticket = write(held_table.spend_ticket)
 
     add_webhook = write(webhook_table.add_webhook)
     webhook = read(webhook_table.webhook)
@@ -298,10 +292,10 @@ class SqlStore(ABC):
     drop_cursor = write(worker_table.drop_cursor)
     counts = read(checks.counts)
 
-    host_pace = read(lane_table.host_pace)
-    next_due_at = read(lane_table.next_due_at)
-    due_lanes = read(lane_table.due_lanes)
-    renew = write(lane_table.renew)
+    host_pace = read(lanes.host_pace)
+    next_due_at = read(lanes.next_due_at)
+    due_lanes = read(lanes.due_lanes)
+    renew = write(lanes.renew)
 
     async def claim(
         self,
