@@ -1,7 +1,5 @@
 """What a whole document says: which keys identify its entries, and which entries are gone.
 
-Profile of a document: which of its guids and links identify entries (D8).
-
 A guid that half of the items share is no guid; a link that two items share is no identity.
 Both are judged over the whole document, so the rows whose slices were only touched count too.
 

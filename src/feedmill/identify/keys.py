@@ -15,8 +15,6 @@ Spare keys, asked for always and registered when a regular one is taken:
     alias          uid:<uid-v1>                   002's tuple
     fallback_hash  item:<item-v1>                 the item and nothing but the item
 
-Identifies the entries of one document, and lists the keys to look up in the store.
-
 Entries whose slice stands in the document again are recognised by its digest, without reading
 them (D31).
 """

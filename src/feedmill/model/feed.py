@@ -1,5 +1,4 @@
-"""Stored feeds with their state, lanes, moves, fetch records and references to raw bytes; their
-subscriptions to WebSub hubs, with the evidence that a poll or a ping adds (D41).
+"""Stored feeds with their state, lanes, moves, fetch records and references to raw bytes; their WebSub hubs.
 
 Field names are those of seed 002 §5 wherever it gives one.
 """

@@ -1,15 +1,11 @@
 """Lexical scores: BM25 over words and pairs of characters (no model, any script).
 
-Tokenises text in any script: words, and pairs of characters where no space parts words.
-
 Pairs of characters find Chinese terms as well as a segmenter does and need no dictionary. Every
 script gives terms: a tokeniser that knows only Latin makes all other texts equal. Lexical scoring
 compares characters, so 綠色設計 and 绿色设计 must be the same word: traditional characters become
 simplified ones. One that stands for several simplified ones is left to the most frequent one.
 
-Lexical scores: BM25 of a text against the examples of each topic (no model, any script).
-
-It sees only words that examples and text share, so it is blind across languages: a topic without
+Lexical scoring sees only words that examples and text share, so it is blind across languages: a topic without
 examples in the script of a text gives no score at all rather than a bad one.
 """
 

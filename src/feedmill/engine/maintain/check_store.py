@@ -1,8 +1,6 @@
-"""Checks a store, and makes its search index anew.
+"""Checks a store: what its database says about itself, then every row as the program reads it.
 
-Checks a store: what its database says about itself, then every row as the program reads it.
-
-The search index made anew, or completed with entries from before it existed or from when it was off.
+Its search index is made anew, or completed with entries from before it existed or from when it was off.
 """
 # Tested in tests/contracts/store/test_damaged_rows.py
 # Tested in tests/integration/interfaces/cli/commands/entries/test_search.py

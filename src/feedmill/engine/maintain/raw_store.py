@@ -1,7 +1,5 @@
 """The raw store as a whole: copied from disk to object storage or back, and whose it is.
 
-Copies raw segments between local disk and object storage.
-
 Whole sealed segments are copied byte for byte and keep their names. The index says segment and
 offset, so it is right in both places at every moment: nothing in it has to change, a crash leaves
 nothing half moved, and a move that is given up leaves the old store as it was. What is in the

@@ -1,6 +1,6 @@
 """What one poll leaves: the record of the request, the facts about the feed that it changed, and the pace that it shows.
 
-A poll is dated by the clock that is valid when it is committed: the clock may be set while it runs (H32).
+Dates a poll by the clock that is valid when it is committed: the clock may be set while it runs (H32).
 """
 # Tested in tests/integration/engine/poll/
 

@@ -1,8 +1,7 @@
 """Ports: entries and all that is stored with them, and the event log with those whom it is delivered to.
 
-Store protocols: what a document is compared with, its commit, stored entries, records of requests, exports, clusters, full texts.
-
-Ports: the event log with its cursors, sinks and buses that events go to, webhook endpoints.
+Store protocols: what a document is compared with, its commit, stored entries, records of requests, exports, clusters, full texts;
+the event log with its cursors, webhook endpoints. Sinks and buses that events go to.
 """
 # Tested in tests/contracts/
 

@@ -1,11 +1,4 @@
-"""Ports to everything but the store: the clock, HTTP requests, raw bytes.
-
-Port: time, waiting and new ids.
-
-Port: HTTP requests through guard, limits and decoders.
-
-Ports: raw bytes, durable before anything reads them, and their index.
-"""
+"""Ports to everything but the store: the clock with new ids, HTTP requests through guard, limits and decoders, raw bytes and their index."""
 # Tested in tests/contracts/
 
 from collections.abc import Callable, Collection, Sequence

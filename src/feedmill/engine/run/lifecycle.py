@@ -1,4 +1,4 @@
-"""Stop flag and listeners of a running scheduler, and retries with backoff after transient errors of store and disk.
+"""Stop flag and listeners of a running scheduler, and retries with backoff.
 
 A full disk becomes free, another program releases the database, a mount comes back: a run waits for
 that, longer each time, and reports it. Any other error ends it, because waiting would only hide it.

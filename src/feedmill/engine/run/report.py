@@ -1,6 +1,4 @@
-"""What a run reports: log lines, counters, gauges.
-
-Logs one line and counts the metrics for each refresh, delivery and store error (002 §4.9).
+"""Logs one line and counts the metrics for each refresh, delivery and store error (002 §4.9).
 
 Gauges that are read from the store: lengths of the queues every 5 s, counts of rows every minute.
 """

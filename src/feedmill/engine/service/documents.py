@@ -1,6 +1,4 @@
-"""Stored documents for people, and tables as files.
-
-Stored documents for people: what changed between two, one as a fixture for parser tests, one at every stage of reading.
+"""Stored documents for people: what changed between two, one as a fixture for parser tests, one at every stage of reading.
 
 Exports one table to one file, batch by batch in constant memory.
 """

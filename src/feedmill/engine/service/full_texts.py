@@ -1,8 +1,6 @@
 """Full texts and files of entries, for every interface.
 
-Full texts for every interface: opt in, fetch pages, extract stored pages again, read.
-
-Media for every interface: list, read, retry and prune the files of entries.
+Full texts: opt in, fetch pages, extract stored pages again, read. Files: list, read, retry and prune.
 """
 # Tested in tests/integration/engine/jobs/test_fulltext.py
 # Tested in tests/integration/engine/jobs/test_media.py

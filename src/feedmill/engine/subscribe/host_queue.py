@@ -1,7 +1,5 @@
 """Politeness of requests that no lane makes: a queue per host, and robots.txt.
 
-Per-host queue for requests that no lane makes: subscribe, discover, probe, collect.
-
 One request at a time per host, with the same gap, the same slow-down and the same respect for
 Retry-After as a lane (D24). The pace begins with what the store knows of the host, and a pause that
 a host asks for here is stored, so that it binds its lane as well.

@@ -6,11 +6,7 @@
     go back   to older pages, while the window begins earlier (RFC 5005)
     gather    selected by date, each once, numbered
 
-A source that fails is reported with its reason, and the others go on.
-
-Collects one source of a window: fetched politely, kept raw, read, with the older pages it links.
-
-A source that fails has its reason in its report; an older page that fails is a note there.
+A source that fails is reported with its reason, and the others go on; an older page that fails is a note there.
 """
 
 import asyncio

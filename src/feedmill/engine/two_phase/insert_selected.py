@@ -7,8 +7,6 @@
 
 A source without a subscription becomes a paused subscription under the tag `collected`: its
 entries need a feed to belong to, and it is not to be polled until `feedmill resume`.
-
-Finds the selected candidates again in their documents, and what inserting them changes.
 """
 
 from collections import Counter

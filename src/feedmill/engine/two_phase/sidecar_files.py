@@ -1,15 +1,11 @@
 """Collected windows on disk: the library in the home folder, and the files beside a candidate file (001).
 
-Files beside a candidate file: screenings, selection, confirmations (001).
-
     candidates.json                  the window itself, see candidates.py
     candidates.screening.json        suggestions for its candidates, the newest for each
     candidates.selected.txt          ids that were selected
     candidates.confirmations.jsonl   who confirmed what, when, and where it was shown
 
 Each names the digest of the window that it belongs to.
-
-Library of collected windows in the home folder, by id.
 
 An agent is given the id of a window and never a path: it cannot make feedmill read or write any
 other file. The id is the beginning of the digest over the whole file, so it names this content and

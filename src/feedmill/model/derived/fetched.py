@@ -1,9 +1,4 @@
-"""What is fetched for entries and kept apart from them: full texts and files (media).
-
-Full texts: what was extracted from the web page of an entry, apart from the entry itself (D19).
-
-Media: files of entries (enclosures) that are downloaded and kept, apart from the entries themselves.
-"""
+"""What is fetched for entries and kept apart from them: texts of their web pages (D19), and files (enclosures)."""
 # Tested in tests/unit/test_extract.py
 # Tested in tests/unit/media/
 

@@ -1,6 +1,4 @@
-"""Webhooks and API tokens: endpoints, delivery state, dead letters; scopes, and the authenticated caller of a
-request.
-"""
+"""Webhooks: endpoints, delivery state, dead letters. API tokens, their scopes, and the caller of a request."""
 # Tested in tests/contracts/store/test_tokens_and_webhooks.py
 # Tested in tests/unit/docs/test_reference.py
 

@@ -1,6 +1,4 @@
-"""Worker processes that share a store, with their lanes and readiness; segments of the raw store with their
-faults; the transfer of one store into another.
-"""
+"""Worker processes with their lanes and readiness; segments of the raw store with their faults; transfers of stores."""
 # Tested in tests/contracts/store/test_workers.py
 # Tested in tests/integration/adapters/store/transfer/test_copy_compare.py
 

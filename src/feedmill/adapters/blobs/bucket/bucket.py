@@ -11,13 +11,19 @@ The client's own words about an error are never passed on: they hold whole reque
 signature is part of the address. A status and the provider's code are all that is quoted.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal
 
 import obstore
-from obstore.exceptions import AlreadyExistsError
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
 
 from feedmill.adapters.blobs.errors import moved_error
 from feedmill.adapters.blobs.record import (
@@ -30,16 +36,11 @@ from feedmill.adapters.blobs.record import (
     is_segment_name,
 )
 from feedmill.adapters.failpoints import reach
-from feedmill.errors import BlobMoved
+from feedmill.errors import BlobError, BlobMoved
 from feedmill.model.running.worker import Segment, created_at
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
-import re
-
-from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
-
-from feedmill.errors import BlobError
 
 SEGMENTS_PREFIX: Final = "segments"
 MARKS_PREFIX: Final = "condemned"

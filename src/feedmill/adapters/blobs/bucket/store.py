@@ -15,14 +15,18 @@ side, the larger the batches.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from feedmill.adapters.blobs.base import BaseBlobs
 from feedmill.adapters.blobs.bucket.address import open_object_store
 from feedmill.adapters.blobs.bucket.bucket import Bucket, name_taken_error
+from feedmill.adapters.blobs.errors import closed_error, too_slow_error
 from feedmill.adapters.blobs.record import PACKED_SUFFIX, Item, ReadAt, RecordGroup, SegmentSource
 from feedmill.adapters.blobs.sealed_segments import Bodies
 from feedmill.config import BlobsConfig, StoreConfig
@@ -32,13 +36,6 @@ from feedmill.model.feed import BlobRef
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
-from collections import OrderedDict
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from itertools import count
-
-from feedmill.adapters.blobs.errors import closed_error, too_slow_error
 
 _READERS: Final = 16
 _ATTEMPTS: Final = 3  # at a name that is not taken
