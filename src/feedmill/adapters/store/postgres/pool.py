@@ -311,10 +311,12 @@ _STRANGE: Final = (
 
 
 class DatabaseClock:
-    """Implements `engine.ports.clock.Clock`; what `local` says of the wall is used for ids only."""
+    """Implements `engine.ports.io.Clock`; what `local` says of the wall is used for ids only."""
 
     def __init__(self, local: Clock) -> None:
         self._local = local
+        self.monotonic, self.sleep = local.monotonic, local.sleep
+        self.new_id, self.new_secret = local.new_id, local.new_secret
         self._zero: datetime | None = None  # the database's time when the monotonic clock was at 0
         self._latest: datetime | None = None  # what was said last
 
@@ -340,22 +342,6 @@ class DatabaseClock:
         if self._latest is None or not at <= self._latest < at + _STEP:
             self._latest = at
         return self._latest
-
-    def monotonic(self) -> float:
-        """Seconds that never jump."""
-        return self._local.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await self._local.sleep(seconds)
-
-    def new_id(self) -> str:
-        """A fresh id."""
-        return self._local.new_id()
-
-    def new_secret(self) -> str:
-        """256 random bits."""
-        return self._local.new_secret()
 
     async def _measure(self, connection: PgConnection) -> datetime:
         found = [await self._round_trip(connection) for _ in range(_ROUND_TRIPS)]
