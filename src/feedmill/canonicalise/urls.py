@@ -156,6 +156,15 @@ def strip_userinfo_and_fragment(href: str) -> str:
     return join_url(replace(split_url(href), userinfo="", fragment=None))
 
 
+def host_key_of(url: str) -> str:
+    """The unit of politeness: the host, with the port where it is not the scheme's own; both schemes share it."""
+    href = http_url(url)
+    if href is None:
+        return url
+    parts = split_url(href)
+    return f"{parts.host}:{parts.port}" if parts.port else parts.host
+
+
 def other_scheme(url: str) -> str:
     """The same on the other scheme."""
     scheme, _, rest = url.partition(":")

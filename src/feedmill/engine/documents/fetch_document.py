@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.urls import split_url
 from feedmill.config import FetchConfig
-from feedmill.engine.ports.io import BodyRoom, Clock, Fetcher
+from feedmill.engine.ports.io import BodyRoom, Clock, Getter
 from feedmill.engine.run.services import Services
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.judge import judge
@@ -67,7 +67,7 @@ async def fetch_and_judge(
     overrides: FeedOverrides,
     *,
     home_url: str,
-    fetcher: Fetcher,
+    fetcher: Getter,
     clock: Clock,
     config: FetchConfig,
     validators: Validators | None = None,

@@ -20,7 +20,7 @@ from feedmill.engine.subscribe.host_queue import RobotsGate
 from feedmill.errors import MissingExtraError
 from feedmill.model.derived.fetched import FullText, NoFullText
 from feedmill.model.event import StoredEntry
-from feedmill.model.fetch import FetchPlan, Fresh, Post, RawResponse
+from feedmill.model.fetch import FetchPlan, Fresh, RawResponse
 from feedmill.model.running.job import Done, Failed, JobResult, Later
 from feedmill.publish.events import event_of_full_text
 from feedmill.schedule.follow_up import FULL_TEXT as NAME
@@ -156,9 +156,3 @@ class _PacedFetcher:
         response = await fetcher.fetch(leased, **how)
         await self._run.note_answer(response, plan)
         return response
-
-    async def post(self, post: Post) -> RawResponse:
-        return await self._run.services.fetcher.post(post)
-
-    async def close(self) -> None:
-        """The fetcher is the services' own."""

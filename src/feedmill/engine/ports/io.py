@@ -36,10 +36,14 @@ class FetchOptions(TypedDict, total=False):
     room: BodyRoom | None  # for a large body
 
 
-class Fetcher(Protocol):
+class Getter(Protocol):
     """One GET; every failure is a RawResponse with its reason, never an exception."""
 
     async def fetch(self, plan: FetchPlan, **how: Unpack[FetchOptions]) -> RawResponse: ...
+
+
+class Fetcher(Getter, Protocol):
+    """Requests, which share connections."""
 
     async def post(self, post: Post) -> RawResponse: ...  # a redirect is not followed
 

@@ -17,7 +17,7 @@ from feedmill.canonicalise.search import CanonicalOptions, canonicalise
 from feedmill.canonicalise.urls import http_url
 from feedmill.config import Config
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict, fetch_and_judge
-from feedmill.engine.ports.io import Clock, Fetcher
+from feedmill.engine.ports.io import Clock, Getter
 from feedmill.engine.run.memory_budget import PARSE_THREADS
 from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.subscribe.same_feed import facts_of
@@ -74,7 +74,7 @@ class Prober:
 
     def __init__(
         self,
-        fetcher: Fetcher,
+        fetcher: Getter,
         clock: Clock,
         config: Config,
         host_queue: HostQueue,

@@ -17,11 +17,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from feedmill.canonicalise.urls import http_url, join_url, split_url
+from feedmill.canonicalise.urls import host_key_of, http_url, join_url, split_url
 from feedmill.config import FetchConfig, HostConfig
 from feedmill.engine.documents.fetch_document import Answer, outcome_of
 from feedmill.engine.ports.feeds import HostStore
-from feedmill.engine.ports.io import Clock, Fetcher
+from feedmill.engine.ports.io import Clock, Getter
 from feedmill.fetch.judge import judge
 from feedmill.fetch.plan import ACCEPT_ROBOTS, plan_fetch
 from feedmill.fetch.robots import MAX_AGE_SEC, Rules, decode_robots, robots_access
@@ -152,15 +152,6 @@ class HostQueue:
         return max(host_wait_sec(pace, now), own)
 
 
-def host_key_of(url: str) -> str:
-    """The unit of politeness: the host, with the port where it is not the scheme's own."""
-    href = http_url(url)
-    if href is None:
-        return url
-    parts = split_url(href)
-    return f"{parts.host}:{parts.port}" if parts.port else parts.host
-
-
 def _is_before(one: datetime | None, other: datetime | None) -> bool:
     return one is None or (other is not None and one <= other)
 
@@ -170,7 +161,7 @@ class RobotsGate:
 
     def __init__(
         self,
-        fetcher: Fetcher,
+        fetcher: Getter,
         clock: Clock,
         config: FetchConfig,
         host_queue: HostQueue | None = None,

@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
+from feedmill.canonicalise.urls import host_key_of
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import Subscribed, add_tags, subscribe_unchecked
-from feedmill.engine.subscribe.host_queue import host_key_of
 from feedmill.engine.subscribe.list_formats import Outline
 from feedmill.engine.subscribe.subscriber import CHOOSE_BEST, FeedChoices, KeepFirst, Subscriber
 from feedmill.errors import AddressError, NoFeedError, UsageError

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.engine.documents.fetch_document import Answer
-from feedmill.engine.ports.io import Fetcher, FetchOptions
+from feedmill.engine.ports.io import FetchOptions, Getter
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe import add_feed
 from feedmill.engine.subscribe.canonicalise import Prober
@@ -33,7 +33,7 @@ from feedmill.engine.subscribe.same_feed import merge_with_twins
 from feedmill.fetch.plan import is_trusted, without_credentials
 from feedmill.model.canonical import Discovered
 from feedmill.model.feed import Feed, FeedOverrides
-from feedmill.model.fetch import FetchPlan, Post, RawResponse
+from feedmill.model.fetch import FetchPlan, RawResponse
 
 __all__ = ["CHOOSE_BEST", "FeedChoices", "Subscriber"]
 
@@ -130,7 +130,7 @@ class Subscriber:
         self,
         overrides: FeedOverrides | None = None,
         given_url: str = "",
-        fetcher: Fetcher | None = None,
+        fetcher: Getter | None = None,
     ) -> Prober:
         """A prober that shares this subscriber's queue of hosts."""
         return Prober(
@@ -150,7 +150,7 @@ class Subscriber:
         self,
         spellings: Sequence[str],
         own: FeedOverrides,
-        fetcher: Fetcher,
+        fetcher: Getter,
         *,
         choose: str | None = None,
         budget: int | None = None,
@@ -182,7 +182,7 @@ class Subscriber:
 class CountedFetcher:
     """Passes requests on and counts those that were sent: robots.txt and every redirect included."""
 
-    def __init__(self, fetcher: Fetcher) -> None:
+    def __init__(self, fetcher: Getter) -> None:
         self._fetcher = fetcher
         self.requests = 0
 
@@ -190,9 +190,3 @@ class CountedFetcher:
         response = await self._fetcher.fetch(plan, **how)
         self.requests += len(response.hops) + int(response.error != "private-address")
         return response
-
-    async def post(self, post: Post) -> RawResponse:
-        return await self._fetcher.post(post)
-
-    async def close(self) -> None:
-        """The fetcher belongs to its owner, who closes it."""

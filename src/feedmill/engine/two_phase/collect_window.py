@@ -16,12 +16,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from feedmill.canonicalise.urls import host_key_of
 from feedmill.engine.documents.fetch_document import Answer, describe_verdict, fetch_and_judge
 from feedmill.engine.documents.raw_documents import keep_collected
 from feedmill.engine.documents.read_document import ComparedDocument, NotAFeed, read_and_compare
 from feedmill.engine.run.services import Services
 from feedmill.engine.subscribe.add_feed import split_credentials, validate_address
-from feedmill.engine.subscribe.host_queue import HostQueue, host_key_of
+from feedmill.engine.subscribe.host_queue import HostQueue
 from feedmill.engine.two_phase.candidates import (
     CandidateDraft,
     covers_start,

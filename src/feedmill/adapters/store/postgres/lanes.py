@@ -31,7 +31,8 @@ from feedmill.adapters.store.tables.codec import (
     pace_of,
     pace_row,
 )
-from feedmill.adapters.store.tables.lanes import FIRST_DUE, lane_key_of, shard_of, strictest
+from feedmill.adapters.store.tables.lanes import FIRST_DUE, shard_of, strictest
+from feedmill.canonicalise.urls import host_key_of
 from feedmill.model.base import Value
 from feedmill.model.feed import HostPace
 
@@ -96,7 +97,7 @@ async def lane_of(connection: PgConnection, url: str, pacing: LaneSettings, feed
 
     The lane is locked against deletion until the transaction ends.
     """
-    host = postgres_text(lane_key_of(url))
+    host = postgres_text(host_key_of(url))
     while True:
         lanes = await _standing(connection, host)
         keys = _layout(host, lanes, pacing)
@@ -113,7 +114,7 @@ async def limit_host(
 
     A worker that holds a lane of it finishes its work and takes the pause over at release.
     """
-    host = postgres_text(lane_key_of(url))
+    host = postgres_text(host_key_of(url))
     if not await _standing(connection, host):
         await _make(connection, host, lane_keys(host, pacing.lanes.get(host, 1)), pacing)
     await limit_lanes(connection, host, micros(until), reason)

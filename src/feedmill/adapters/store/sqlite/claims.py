@@ -31,12 +31,12 @@ from feedmill.adapters.store.tables.codec import (
 from feedmill.adapters.store.tables.lanes import (
     ClaimTerms,
     ReleasedLane,
-    lane_key_of,
     provisional_run,
     read_due,
     rests,
     shard_of,
 )
+from feedmill.canonicalise.urls import host_key_of
 from feedmill.model.feed import Claim, DamagedFeed, Feed, HostPace, Lane
 
 _CHOSEN: Final = "f.id IN (SELECT value FROM json_each(:only))"
@@ -95,7 +95,7 @@ _PROVISIONAL_RUN: Final = "UPDATE feed_sched SET next_run_at = ? WHERE feed_no =
 
 def lane_of(connection: sqlite3.Connection, url: str, gap_ms: int) -> int:
     """The number of the lane that the URL belongs to, made when it is the first of its host."""
-    key = lane_key_of(url)
+    key = host_key_of(url)
     found = connection.execute("SELECT lane_id FROM lanes WHERE lane_key = ?", (key,)).fetchone()
     if found is not None:
         return int(found[0])

@@ -36,7 +36,7 @@ from feedmill.adapters.store.tables.codec import (
     micros,
     pace_of,
 )
-from feedmill.canonicalise.urls import http_url, split_url
+from feedmill.canonicalise.urls import host_key_of
 from feedmill.errors import CursorError, DamagedRowError, SecretKeyError
 from feedmill.model.feed import DamagedFeed, Feed, HostLane, HostPace, Lane
 from feedmill.model.page import HostFilter, Page
@@ -122,15 +122,6 @@ class ReleasedLane(NamedTuple):
     deferred: Sequence[tuple[str, datetime]] = ()
 
 
-def lane_key_of(url: str) -> str:
-    """The host, with the port where it is not the scheme's own; both schemes share a lane."""
-    href = http_url(url)
-    if href is None:
-        return url
-    parts = split_url(href)
-    return f"{parts.host}:{parts.port}" if parts.port else parts.host
-
-
 def shard_of(lane_key: str) -> int:
     """The shard of the lane, by which live workers share the lanes; never changes."""
     return crc32(lane_key.encode()) & (SHARDS - 1)
@@ -163,7 +154,7 @@ def rests(lane: Lane, now: datetime) -> bool:
 def host_pace(url: str) -> Query[HostPace | None]:
     """How the URL's host is treated, as last stored; None for an unknown host."""
     paces = yield from rows(
-        f"SELECT {PACE_COLUMNS} FROM lanes l WHERE @of_host(l, $1)", lane_key_of(url)
+        f"SELECT {PACE_COLUMNS} FROM lanes l WHERE @of_host(l, $1)", host_key_of(url)
     )
     return strictest([pace_of(one) for one in paces])
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from feedmill.adapters.store.tables.lanes import SHARDS, lane_key_of, shard_of
+from feedmill.adapters.store.tables.lanes import SHARDS, shard_of
+from feedmill.canonicalise.urls import host_key_of
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ from feedmill.adapters.store.tables.lanes import SHARDS, lane_key_of, shard_of
     ],
 )
 def test_a_lane_is_a_host(url: str, key: str) -> None:
-    assert lane_key_of(url) == key
+    assert host_key_of(url) == key
 
 
 def test_a_shard_never_changes() -> None:

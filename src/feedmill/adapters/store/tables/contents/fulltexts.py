@@ -12,9 +12,9 @@ from typing import Final
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query, page_of
 from feedmill.adapters.store.tables.codec import Row, RowCodec, blob_row, instant_or_none
-from feedmill.adapters.store.tables.lanes import lane_key_of
 from feedmill.adapters.store.tables.running.blobs import INSERT as INSERT_BLOB
 from feedmill.adapters.store.tables.running.jobs import advance_job
+from feedmill.canonicalise.urls import host_key_of
 from feedmill.model.derived.fetched import FullText
 from feedmill.model.derived.search import SearchQuery, Term
 from feedmill.model.event import NewEvent
@@ -84,7 +84,7 @@ def save_full_text(
     if blob is not None:
         yield from sql.write(INSERT_BLOB, *blob_row(blob))
     kept = yield from sql.storable(found)
-    yield from sql.write(_SAVE, entry_id, lane_key_of(kept.final_url), *_CODEC.row(kept, *_OWN))
+    yield from sql.write(_SAVE, entry_id, host_key_of(kept.final_url), *_CODEC.row(kept, *_OWN))
     yield from index_full_text(entry_id, kept)
     cause = f"fulltext/{found.entry_uid}/{found.extracted_at.isoformat()}"
     yield from sql.append_events(events, cause)
@@ -123,7 +123,7 @@ def full_texts(
 def last_page_at(url: str) -> Query[datetime | None]:
     """When the last page of the host of an address was fetched."""
     at = yield from sql.value(
-        "SELECT max(fetched_at) FROM fulltexts WHERE host = $1", lane_key_of(url)
+        "SELECT max(fetched_at) FROM fulltexts WHERE host = $1", host_key_of(url)
     )
     return instant_or_none(at)
 

@@ -15,7 +15,8 @@ from typing import Any, Final
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query, newest_page
 from feedmill.adapters.store.tables import codec
-from feedmill.adapters.store.tables.lanes import lane_key_of, renew
+from feedmill.adapters.store.tables.lanes import renew
+from feedmill.canonicalise.urls import host_key_of
 from feedmill.model.feed import Lane
 from feedmill.model.page import Page
 from feedmill.model.running.job import (
@@ -143,7 +144,7 @@ def add_job(new: NewJob, *, now: datetime, restart: bool = False) -> Query[tuple
         at if wish.not_before is None else codec.micros(wish.not_before),
         wish.priority,
         wish.url,
-        None if wish.url is None else lane_key_of(wish.url),
+        None if wish.url is None else host_key_of(wish.url),
         wish.feed_id,
         codec.json_text(wish.payload),
         int(wish.keep),
@@ -379,7 +380,7 @@ def _moved(step: JobStep | JobSettlement) -> codec.Row:
         None if step.cursor is None else codec.json_text(step.cursor),
         None if step.progress is None else codec.json_text(step.progress),
         step.url,
-        None if step.url is None else lane_key_of(step.url),
+        None if step.url is None else host_key_of(step.url),
     )
 
 

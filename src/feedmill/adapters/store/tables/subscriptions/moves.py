@@ -15,7 +15,7 @@ from typing import Final
 from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.statements import Query, append_events, column, each_of, row, write
 from feedmill.adapters.store.tables.codec import RowCodec, json_text, micros, strings
-from feedmill.adapters.store.tables.lanes import hasten, lane_key_of
+from feedmill.adapters.store.tables.lanes import hasten
 from feedmill.adapters.store.tables.subscriptions.feeds import (
     add_aliases,
     alias_holder,
@@ -23,6 +23,7 @@ from feedmill.adapters.store.tables.subscriptions.feeds import (
     relocate,
     retag,
 )
+from feedmill.canonicalise.urls import host_key_of
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import MergedFeed, Move, MoveCandidate
 
@@ -139,7 +140,7 @@ def save_move_candidate(
 
 def _resident(feed_id: str, url: str, to_url: str) -> Query[int | None]:
     """The feed's number when this is its address; it and the lanes of both hosts are locked."""
-    yield from sql.lock(_LOCK_LANES, lane_key_of(to_url), feed_id)
+    yield from sql.lock(_LOCK_LANES, host_key_of(to_url), feed_id)
     found: int | None = yield from sql.value(
         "SELECT feed_no FROM feeds WHERE id = $1 AND url = $2 @lock(FOR UPDATE)", feed_id, url
     )
