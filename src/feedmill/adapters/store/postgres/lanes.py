@@ -23,14 +23,7 @@ from msgspec.structs import replace
 
 from feedmill.adapters.store.postgres.parameters import postgres_text
 from feedmill.adapters.store.postgres.pool import Database, PgConnection
-from feedmill.adapters.store.tables.codec import (
-    NEVER,
-    PACE_COLUMNS,
-    instant,
-    micros,
-    pace_of,
-    pace_row,
-)
+from feedmill.adapters.store.tables import codec
 from feedmill.adapters.store.tables.lanes import FIRST_DUE, shard_of, strictest
 from feedmill.canonicalise.urls import host_key_of
 from feedmill.model.base import Value
@@ -43,14 +36,14 @@ _STANDING: Final = (
     f"SELECT lane_id, lane_key FROM lanes WHERE {_OF_HOST} ORDER BY lane_id FOR KEY SHARE"
 )
 _MAKE: Final = (
-    f"INSERT INTO lanes (shard, host, lane_key, claim_at, {PACE_COLUMNS})"
-    f" SELECT $1::smallint, $2::text, n.lane_key, {NEVER}, $4::integer, $5::bigint, $6::text,"
+    f"INSERT INTO lanes (shard, host, lane_key, claim_at, {codec.PACE_COLUMNS})"
+    f" SELECT $1::smallint, $2::text, n.lane_key, {codec.NEVER}, $4::integer, $5::bigint, $6::text,"
     " $7::double precision, $8::integer, $9::text, $10::text, $11::bigint, $12::text"
     " FROM unnest($3::text[]) AS n (lane_key) ON CONFLICT (lane_key) DO NOTHING"
 )
 _LIMIT: Final = (
     "UPDATE lanes SET next_ok_at = $2, blocked_reason = coalesce($3, blocked_reason),"
-    f" claim_at = CASE WHEN owner IS NULL AND claim_at < {NEVER}"
+    f" claim_at = CASE WHEN owner IS NULL AND claim_at < {codec.NEVER}"
     " THEN greatest(claim_at, $2) ELSE claim_at END"
     f" WHERE {_OF_HOST} AND coalesce(next_ok_at, 0) < $2"
 )
@@ -62,7 +55,7 @@ _LANES: Final = (
 )
 
 _LANES_OF: Final = (
-    f"SELECT lane_id, lane_key, owner, claim_at, {PACE_COLUMNS} FROM lanes WHERE {_OF_HOST}"
+    f"SELECT lane_id, lane_key, owner, claim_at, {codec.PACE_COLUMNS} FROM lanes WHERE {_OF_HOST}"
     " ORDER BY lane_id"
 )
 
@@ -117,7 +110,7 @@ async def limit_host(
     host = postgres_text(host_key_of(url))
     if not await _standing(connection, host):
         await _make(connection, host, lane_keys(host, pacing.lanes.get(host, 1)), pacing)
-    await limit_lanes(connection, host, micros(until), reason)
+    await limit_lanes(connection, host, codec.micros(until), reason)
 
 
 async def limit_lanes(connection: PgConnection, host: str, at: int, reason: str | None) -> None:
@@ -137,7 +130,7 @@ async def make_lanes(
     connection: PgConnection, host: str, keys: Sequence[str], pace: HostPace
 ) -> None:
     """Make those of the lanes that are not there, all at this pace."""
-    await connection.execute(_MAKE, shard_of(host), host, keys, *pace_row(pace))
+    await connection.execute(_MAKE, shard_of(host), host, keys, *codec.pace_row(pace))
 
 
 async def apply_lane_layout(database: Database, pacing: LaneSettings) -> int:
@@ -161,8 +154,8 @@ async def _make(
     connection: PgConnection, host: str, keys: Sequence[str], pacing: LaneSettings
 ) -> None:
     """Make the lanes of a host, or those that are missing; new ones rest as long as the others."""
-    rows = await connection.fetch(f"SELECT {PACE_COLUMNS} FROM lanes WHERE {_OF_HOST}", host)
-    pace = strictest([pace_of(tuple(row)) for row in rows])
+    rows = await connection.fetch(f"SELECT {codec.PACE_COLUMNS} FROM lanes WHERE {_OF_HOST}", host)
+    pace = strictest([codec.pace_of(tuple(row)) for row in rows])
     await make_lanes(connection, host, keys, pace or HostPace(gap_ms=pacing.gap_ms * len(keys)))
 
 
@@ -198,7 +191,7 @@ async def _change(connection: PgConnection, host: str, pacing: LaneSettings) -> 
     gone = [lane_id for key, lane_id in lanes.items() if key not in keys]
     await connection.execute("DELETE FROM lanes WHERE lane_id = ANY($1::bigint[])", gone)
     paced = replace(pace, gap_ms=pacing.gap_ms * len(keys))
-    await connection.execute(_BEGIN, host, *pace_row(paced))
+    await connection.execute(_BEGIN, host, *codec.pace_row(paced))
     return True
 
 
@@ -213,10 +206,10 @@ async def _move_feeds(
 
 def _pace(rows: "Sequence[asyncpg.Record]") -> HostPace:
     """The strictest of the paces, resting until the last lease would have ended."""
-    paces = [pace_of(tuple(row)[4:]) for row in rows]
+    paces = [codec.pace_of(tuple(row)[4:]) for row in rows]
     for row in rows:
         if row["owner"] is not None:
-            paces.append(replace(paces[0], next_ok_at=instant(row["claim_at"])))
+            paces.append(replace(paces[0], next_ok_at=codec.instant(row["claim_at"])))
     pace = strictest(paces) or paces[0]
     return replace(pace, limited_urls=tuple(dict.fromkeys(pace.limited_urls)))
 

@@ -16,15 +16,7 @@ from typing import Final
 
 import msgspec
 
-from feedmill.adapters.store.statements import (
-    KEY_COLUMNS,
-    Query,
-    RowStatement,
-    rows,
-    rows_of_rows,
-    write,
-    write_rows,
-)
+from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.tables.codec import Row, json_text, micros, micros_or_none
 from feedmill.adapters.store.tables.contents.entry_codec import (
     INSERT,
@@ -53,37 +45,37 @@ from feedmill.model.identity import (
 from feedmill.model.refresh import Refresh
 
 # Locked as it is read: with legacy_guid_across_feeds, two feeds may revise one entry at once.
-_KEEP_REVISIONS: Final = RowStatement(
+_KEEP_REVISIONS: Final = sql.RowStatement(
     ("entry_id", "replaced_at", "changed"),
     "INSERT INTO entry_revisions SELECT e.entry_id, e.revisions + 1, :replaced_at, :changed,"
     " e.content_hash, e.title, e.summary, e.content, e.canonical_link, e.published, e.updated,"
     " e.fetch_id, e.slice_offset, e.slice_length FROM @locked_entries e @also WHERE e.entry_id = :entry_id",
 )
 # The number of a revision counts on; the entry's own count is that of the last one.
-_THIN: Final = RowStatement(
+_THIN: Final = sql.RowStatement(
     ("entry_id", "revisions"),
     "DELETE FROM entry_revisions @using WHERE entry_revisions.entry_id = :entry_id"
     " AND entry_revisions.number <= (SELECT e.revisions FROM entries e WHERE e.entry_id = :entry_id) - :revisions",
 )
-_PLACE: Final = RowStatement(
+_PLACE: Final = sql.RowStatement(
     ("entry_id", "fetch_id", "slice_offset", "slice_length", "slice_digest"),
     "UPDATE entries SET fetch_id = :fetch_id, slice_offset = :slice_offset,"
     " slice_length = :slice_length, slice_digest = :slice_digest @from WHERE entries.entry_id = :entry_id",
 )
-_RENAME: Final = RowStatement(
+_RENAME: Final = sql.RowStatement(
     ("entry_id", "guid"),
     "UPDATE entries SET guid = :guid @from WHERE entries.entry_id = :entry_id",
 )
-_KEEP_KEYS: Final = RowStatement(KEY_COLUMNS, "@add_keys")
+_KEEP_KEYS: Final = sql.RowStatement(sql.KEY_COLUMNS, "@add_keys")
 _ARTICLE_COLUMNS: Final = ("article_hash", "article_version", "entry_id", "link", "first_seen")
-_KEEP_ARTICLES: Final = RowStatement(
+_KEEP_ARTICLES: Final = sql.RowStatement(
     _ARTICLE_COLUMNS,
     f"INSERT INTO articles ({', '.join(_ARTICLE_COLUMNS)}) @values ON CONFLICT DO NOTHING RETURNING entry_id",
 )
-_SEARCHABLE: Final = RowStatement(
+_SEARCHABLE: Final = sql.RowStatement(
     ("entry_id", "terms"), f"INSERT INTO entry_search (entry_id, terms) @values {ON_CONFLICT}"
 )
-_CURRENT: Final = RowStatement(
+_CURRENT: Final = sql.RowStatement(
     ("feed_no",),
     "SELECT entries.feed_no, entries.entry_id FROM entries @also"
     " WHERE entries.feed_no = :feed_no AND entries.in_document = 1",
@@ -92,21 +84,21 @@ _SIGHTING: Final = ("entry_id", "confirmation", "seen_at")
 _LAST_SEEN: Final = (
     "last_seen = @greatest(entries.last_seen, :seen_at) @from WHERE entries.entry_id = :entry_id"
 )
-_ENTER: Final = RowStatement(
+_ENTER: Final = sql.RowStatement(
     _SIGHTING,
     "UPDATE entries SET in_document = 1, confirmation = :confirmation,"
     f" seen_count = entries.seen_count + 1, {_LAST_SEEN}",
 )
-_LEAVE: Final = RowStatement(
+_LEAVE: Final = sql.RowStatement(
     _SIGHTING,
     "UPDATE entries SET in_document = 0, seen_count = entries.seen_count + :confirmation - entries.confirmation,"
     f" {_LAST_SEEN} AND entries.in_document = 1",
 )
-_SEEN_AGAIN: Final = RowStatement(
+_SEEN_AGAIN: Final = sql.RowStatement(
     ("entry_id", "seen_at"),
     f"UPDATE entries SET seen_count = entries.seen_count + 1, {_LAST_SEEN}",
 )
-_REMOVE: Final = RowStatement(
+_REMOVE: Final = sql.RowStatement(
     ("entry_id", "removed_at", "removed_reason", "removed_comment"),
     "UPDATE entries SET removed_at = :removed_at, removed_reason = :removed_reason,"
     " removed_comment = :removed_comment @from"
@@ -261,7 +253,7 @@ def pending_document(
     )
 
 
-def write_beside(feed_no: int, refresh: Refresh) -> Query[None]:
+def write_beside(feed_no: int, refresh: Refresh) -> sql.Query[None]:
     """Write what few refreshes have beside their changes: held entries, evidence about a hub, jobs."""
     if refresh.held:
         yield from hold(feed_no, refresh.held)
@@ -298,7 +290,7 @@ def write_changes(
     *,
     searchable: bool,
     digests_text: Callable[[FieldDigests], str] = json_text,
-) -> Query[None]:
+) -> sql.Query[None]:
     """Write everything; each document learns which of its entries another refresh was quicker to
     add. The feeds of the documents are locked by who calls."""
     for batch in document_batches(documents):
@@ -307,82 +299,82 @@ def write_changes(
 
 def _write_batch(
     documents: Sequence[PendingDocument], changes: ChangeBatch, searchable: bool
-) -> Query[None]:
+) -> sql.Query[None]:
     current = yield from _current(documents)
     for document in documents:
         group_changes(changes, document)
     yield from _add(changes)
-    yield from write_rows(_KEEP_REVISIONS, changes.revised)
+    yield from sql.write_rows(_KEEP_REVISIONS, changes.revised)
     yield from _rewrite(changes)
-    yield from write_rows(_THIN, changes.thinned)
-    yield from write_rows(_PLACE, changes.placed)
-    yield from write_rows(_RENAME, changes.renamed)
+    yield from sql.write_rows(_THIN, changes.thinned)
+    yield from sql.write_rows(_PLACE, changes.placed)
+    yield from sql.write_rows(_RENAME, changes.renamed)
     yield from _register(changes)
     yield from _index(changes, searchable=searchable)
     sightings = Sightings()
     for document in documents:
         sightings.add(document, current[document.feed_no])
-    yield from write_rows(_ENTER, sorted(sightings.entered))
-    yield from write_rows(_SEEN_AGAIN, sorted(sightings.again))
-    yield from write_rows(_LEAVE, sorted(sightings.left))
+    yield from sql.write_rows(_ENTER, sorted(sightings.entered))
+    yield from sql.write_rows(_SEEN_AGAIN, sorted(sightings.again))
+    yield from sql.write_rows(_LEAVE, sorted(sightings.left))
     removed = [row for document in documents for row in removed_rows(document)]
-    yield from write_rows(_REMOVE, removed)
+    yield from sql.write_rows(_REMOVE, removed)
 
 
-def _current(documents: Sequence[PendingDocument]) -> Query[dict[int, set[int]]]:
+def _current(documents: Sequence[PendingDocument]) -> sql.Query[dict[int, set[int]]]:
     """The rows of the documents that are current until now."""
     found: dict[int, set[int]] = defaultdict(set)
     feeds = [(document.feed_no,) for document in documents if document.whole]
-    for feed_no, entry_id in (yield from rows_of_rows(_CURRENT, feeds)):
+    for feed_no, entry_id in (yield from sql.rows_of_rows(_CURRENT, feeds)):
         found[feed_no].add(entry_id)
     return found
 
 
-def _add(changes: ChangeBatch) -> Query[None]:
+def _add(changes: ChangeBatch) -> sql.Query[None]:
     """Insert the new entries in document order; what was there is known from now on."""
-    changes.ids.update((yield from rows_of_rows(INSERT, changes.added_rows())))
+    changes.ids.update((yield from sql.rows_of_rows(INSERT, changes.added_rows())))
     late = [uid for uid in changes.added if uid not in changes.ids]
     if late:
-        found = yield from rows(
+        found = yield from sql.rows(
             "SELECT entry_uid, entry_id FROM entries WHERE entry_uid @in($1)", late
         )
         changes.ids.update(found)
         changes.recognise(late)
 
 
-def _rewrite(changes: ChangeBatch) -> Query[None]:
+def _rewrite(changes: ChangeBatch) -> sql.Query[None]:
     """Write contents anew; a row that retention took comes back with what it left."""
-    done = {row[0] for row in (yield from rows_of_rows(REWRITE, changes.rewritten))}
+    done = {row[0] for row in (yield from sql.rows_of_rows(REWRITE, changes.rewritten))}
     expired = [row for row in changes.rewritten if row[0] not in done]
     if expired:
-        yield from write_rows(REVIVE, expired)
+        yield from sql.write_rows(REVIVE, expired)
         ids = [row[0] for row in expired]
-        yield from write("DELETE FROM tombstones WHERE entry_id @in($1)", ids)
+        yield from sql.write("DELETE FROM tombstones WHERE entry_id @in($1)", ids)
 
 
-def _register(changes: ChangeBatch) -> Query[None]:
+def _register(changes: ChangeBatch) -> sql.Query[None]:
     """A key and an article belong to the entry that had them first, for ever (D8).
 
     They are shared by all feeds, so they are written in the order of their hashes: two transactions that want the same
     ones wait for each other and never in a circle.
     """
     keys, articles = changes.key_rows(), changes.article_rows()
-    yield from write_rows(_KEEP_KEYS, keys)
+    yield from sql.write_rows(_KEEP_KEYS, keys)
     articles.sort(key=lambda row: str(row[0]))
-    kept = yield from rows_of_rows(_KEEP_ARTICLES, articles)
+    kept = yield from sql.rows_of_rows(_KEEP_ARTICLES, articles)
     refused = {row[2] for row in articles} - {row[0] for row in kept}
     if later := changes.duplicates(refused):
-        yield from write(f"{POINT_TO_FIRST} WHERE entry_id @in($1)", later)
+        yield from sql.write(f"{POINT_TO_FIRST} WHERE entry_id @in($1)", later)
 
 
-def _index(changes: ChangeBatch, *, searchable: bool) -> Query[None]:
+def _index(changes: ChangeBatch, *, searchable: bool) -> sql.Query[None]:
     """Index what is new; where search is off, no entry is left with the tokens of an earlier text."""
     if searchable:
         if changes.articles:
-            yield from write_rows(_SEARCHABLE, changes.search_rows())
+            yield from sql.write_rows(_SEARCHABLE, changes.search_rows())
     elif changes.rewritten:
         ids = [row[0] for row in changes.rewritten]
-        yield from write("DELETE FROM entry_search WHERE entry_id @in($1)", ids)
+        yield from sql.write("DELETE FROM entry_search WHERE entry_id @in($1)", ids)
 
 
 def document_batches(documents: Sequence[PendingDocument]) -> Iterator[Sequence[PendingDocument]]:

@@ -17,25 +17,8 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
-from feedmill.adapters.store.statements import (
-    Query,
-    escape_like,
-    lock,
-    page_of,
-    rows,
-    value,
-    write,
-)
+from feedmill.adapters.store import statements as sql
 from feedmill.adapters.store.tables import codec
-from feedmill.adapters.store.tables.codec import (
-    NEVER,
-    PACE_COLUMNS,
-    Row,
-    feed_of,
-    instant,
-    micros,
-    pace_of,
-)
 from feedmill.canonicalise.urls import host_key_of
 from feedmill.errors import CursorError, DamagedRowError, SecretKeyError
 from feedmill.model.feed import DamagedFeed, Feed, HostLane, HostPace, Lane
@@ -47,7 +30,7 @@ SHARDS: Final = 1024
 # When the first feed of the lane `l` is due.
 FIRST_DUE: Final = (
     "coalesce((SELECT min(s.next_run_at) FROM feed_sched s"
-    f" WHERE s.lane_id = l.lane_id AND s.paused = 0), {NEVER})"
+    f" WHERE s.lane_id = l.lane_id AND s.paused = 0), {codec.NEVER})"
 )
 _DUE_OF_CHOSEN: Final = (
     "SELECT min(@greatest(s.next_run_at, l.claim_at)) FROM feeds f"
@@ -55,7 +38,7 @@ _DUE_OF_CHOSEN: Final = (
     " WHERE s.paused = 0 AND f.id @in($1)"
 )
 
-_PACE: Final = ", ".join(f"l.{name}" for name in PACE_COLUMNS.split(", "))
+_PACE: Final = ", ".join(f"l.{name}" for name in codec.PACE_COLUMNS.split(", "))
 # Feeds are counted by the index of those that are polled; paused ones wait for nothing.
 _HOST_LANES: Final = f"""
 SELECT l.lane_key, {_PACE},
@@ -135,13 +118,13 @@ def provisional_run(until: datetime, interval_sec: float) -> datetime:
         return until + timedelta(hours=1)
 
 
-def read_due(feed_no: int, row: Row) -> Feed | DamagedFeed:
+def read_due(feed_no: int, row: codec.Row) -> Feed | DamagedFeed:
     """The due feed of a row of FEED_COLUMNS; one bad row costs its feed and no other."""
     if row[0] is None:
         why = f"feed_sched: the row with feed_no {feed_no} belongs to no feed"
         return DamagedFeed(id=f"number {feed_no}", why=why)
     try:
-        return feed_of(row)
+        return codec.feed_of(row)
     except (DamagedRowError, SecretKeyError) as problem:
         return DamagedFeed(id=row[0], why=str(problem))
 
@@ -151,12 +134,12 @@ def rests(lane: Lane, now: datetime) -> bool:
     return lane.pace.next_ok_at is not None and lane.pace.next_ok_at > now
 
 
-def host_pace(url: str) -> Query[HostPace | None]:
+def host_pace(url: str) -> sql.Query[HostPace | None]:
     """How the URL's host is treated, as last stored; None for an unknown host."""
-    paces = yield from rows(
-        f"SELECT {PACE_COLUMNS} FROM lanes l WHERE @of_host(l, $1)", host_key_of(url)
+    paces = yield from sql.rows(
+        f"SELECT {codec.PACE_COLUMNS} FROM lanes l WHERE @of_host(l, $1)", host_key_of(url)
     )
-    return strictest([pace_of(one) for one in paces])
+    return strictest([codec.pace_of(one) for one in paces])
 
 
 def strictest(paces: Sequence[HostPace]) -> HostPace | None:
@@ -176,31 +159,31 @@ def strictest(paces: Sequence[HostPace]) -> HostPace | None:
 
 
 def _rest(pace: HostPace) -> int:
-    return 0 if pace.next_ok_at is None else micros(pace.next_ok_at)
+    return 0 if pace.next_ok_at is None else codec.micros(pace.next_ok_at)
 
 
 def host_lanes(
     where: HostFilter, *, now: datetime, after: str | None = None, limit: int = 100
-) -> Query[Page[HostLane]]:
+) -> sql.Query[Page[HostLane]]:
     """Lanes with their pace and their feeds that are polled, by name; resting ones have one page."""
-    parameters: list[Any] = [micros(now), _key_of(after), limit + 1]
+    parameters: list[Any] = [codec.micros(now), _key_of(after), limit + 1]
     clauses = [_TROUBLED] if where.troubled else []
     clauses += [_RESTING] if where.resting else []
     if where.text:
-        parameters.append(f"%{escape_like(where.text.lower())}%")
+        parameters.append(f"%{sql.escape_like(where.text.lower())}%")
         clauses.append(f"l.lane_key LIKE ${len(parameters)} ESCAPE '!'")
     if where.host is not None:
-        parameters += [where.host, f"{escape_like(where.host)}#%"]
+        parameters += [where.host, f"{sql.escape_like(where.host)}#%"]
         exact, numbered = len(parameters) - 1, len(parameters)
         clauses.append(f"(l.lane_key = ${exact} OR l.lane_key LIKE ${numbered} ESCAPE '!')")
     chosen = "".join(f" AND {one}" for one in clauses)
     first = "feeds DESC, " if where.resting else ""
-    found = yield from rows(
+    found = yield from sql.rows(
         f"{_HOST_LANES}{chosen} ORDER BY {first}l.lane_key LIMIT $3", *parameters
     )
     if where.resting:
         return Page(items=tuple(map(_host_lane_of, found[:limit])))
-    return page_of(found, limit, _host_lane_of, lambda one: str(one[0]).encode().hex())
+    return sql.page_of(found, limit, _host_lane_of, lambda one: str(one[0]).encode().hex())
 
 
 def _key_of(cursor: str | None) -> str:
@@ -211,37 +194,37 @@ def _key_of(cursor: str | None) -> str:
         raise CursorError(cursor or "") from None
 
 
-def _host_lane_of(row: Row) -> HostLane:
+def _host_lane_of(row: codec.Row) -> HostLane:
     key, *pace, feeds, due = row
-    return HostLane(key=key, pace=pace_of(tuple(pace)), feeds=feeds, due=due)
+    return HostLane(key=key, pace=codec.pace_of(tuple(pace)), feeds=feeds, due=due)
 
 
-def next_due_at(only: Sequence[str] | None = None) -> Query[datetime | None]:
+def next_due_at(only: Sequence[str] | None = None) -> sql.Query[datetime | None]:
     """When the next lane can be claimed, for `only` these feeds: it is due, or its lease ends."""
     if only is None:
-        earliest = yield from value("SELECT min(claim_at) FROM lanes")
+        earliest = yield from sql.value("SELECT min(claim_at) FROM lanes")
     else:
-        earliest = yield from value(_DUE_OF_CHOSEN, list(only))
-    return None if earliest is None or earliest >= NEVER else instant(max(earliest, 0))
+        earliest = yield from sql.value(_DUE_OF_CHOSEN, list(only))
+    return None if earliest is None or earliest >= codec.NEVER else codec.instant(max(earliest, 0))
 
 
-def due_lanes(now: datetime) -> Query[int]:
+def due_lanes(now: datetime) -> sql.Query[int]:
     """How many lanes could be claimed now."""
-    return value("SELECT count(*) FROM lanes WHERE claim_at <= $1", now)
+    return sql.value("SELECT count(*) FROM lanes WHERE claim_at <= $1", now)
 
 
-def lock_lanes(lane_ids: Sequence[int]) -> Query[None]:
+def lock_lanes(lane_ids: Sequence[int]) -> sql.Query[None]:
     """Keep these lanes from being claimed and released until the transaction ends."""
-    yield from lock(
+    yield from sql.lock(
         "SELECT 1 FROM lanes WHERE lane_id @in($1) ORDER BY lane_id FOR NO KEY UPDATE",
         list(lane_ids),
     )
 
 
-def hasten(lane_id: int, due_at: int) -> Query[None]:
+def hasten(lane_id: int, due_at: int) -> sql.Query[None]:
     """Make a free lane due at `due_at` at the latest; a leased one sees to it at release."""
     yield from lock_lanes((lane_id,))
-    yield from write(
+    yield from sql.write(
         "UPDATE lanes SET claim_at = @greatest($2, coalesce(next_ok_at, 0)) WHERE lane_id = $1"
         " AND owner IS NULL AND claim_at > @greatest($2, coalesce(next_ok_at, 0))",
         lane_id,
@@ -249,10 +232,10 @@ def hasten(lane_id: int, due_at: int) -> Query[None]:
     )
 
 
-def reschedule(feed_no: int, next_poll_at: datetime) -> Query[None]:
+def reschedule(feed_no: int, next_poll_at: datetime) -> sql.Query[None]:
     """Write the next run of a feed whose lane the caller does not hold."""
-    due_at = micros(next_poll_at)
-    lane_id = yield from value(
+    due_at = codec.micros(next_poll_at)
+    lane_id = yield from sql.value(
         "UPDATE feed_sched SET next_run_at = $2 WHERE feed_no = $1 RETURNING lane_id",
         feed_no,
         due_at,
@@ -261,9 +244,9 @@ def reschedule(feed_no: int, next_poll_at: datetime) -> Query[None]:
         yield from hasten(lane_id, due_at)
 
 
-def renew(lane: Lane, *, owner: str, until: datetime, feeds: Sequence[str] = ()) -> Query[bool]:
+def renew(lane: Lane, *, owner: str, until: datetime, feeds: Sequence[str] = ()) -> sql.Query[bool]:
     """Hold the lane longer, and the runs of the feeds still to be polled with it; False when lost."""
-    held = yield from write(
+    held = yield from sql.write(
         "UPDATE lanes SET claim_at = $1 WHERE lane_id = $2 AND epoch = $3 AND owner = $4",
         until,
         lane.id,
@@ -271,7 +254,7 @@ def renew(lane: Lane, *, owner: str, until: datetime, feeds: Sequence[str] = ())
         owner,
     )
     if held and feeds:
-        yield from write(
+        yield from sql.write(
             "UPDATE feed_sched AS s SET next_run_at = $1 + @truncated(f.interval_sec * 1000000)"
             " FROM feeds f WHERE f.feed_no = s.feed_no AND f.id @in($2)",
             until,
@@ -280,23 +263,23 @@ def renew(lane: Lane, *, owner: str, until: datetime, feeds: Sequence[str] = ())
     return held == 1
 
 
-def is_ahead(now: datetime) -> Query[bool]:
+def is_ahead(now: datetime) -> sql.Query[bool]:
     """Whether a feed was fetched later than now; for a reader, because it looks at all of them."""
-    found = yield from value(f"SELECT 1 FROM feeds WHERE {_IS_AHEAD} LIMIT 1", now)
+    found = yield from sql.value(f"SELECT 1 FROM feeds WHERE {_IS_AHEAD} LIMIT 1", now)
     return found is not None
 
 
-def follow_clock(now: datetime, lease_sec: float) -> Query[int]:
+def follow_clock(now: datetime, lease_sec: float) -> sql.Query[int]:
     """Take back what a clock that ran ahead has dated; the number of feeds."""
     at, lanes = codec.micros(now), dict[int, int]()
-    yield from lock(_LOCK_LANES, at)
+    yield from sql.lock(_LOCK_LANES, at)
     # Read only now: another worker that had the lanes may have done all of it.
-    feeds = yield from rows(_AHEAD, at)
+    feeds = yield from sql.rows(_AHEAD, at)
     for lane_id, ahead in feeds:
         lanes[lane_id] = max(min(ahead, _LONGEST), lanes.get(lane_id, 0))
-    yield from write(_RUNS_BACK, at)
-    yield from write(_FEEDS_BACK, at)
-    paces = yield from rows(
+    yield from sql.write(_RUNS_BACK, at)
+    yield from sql.write(_FEEDS_BACK, at)
+    paces = yield from sql.rows(
         f"SELECT lane_id, {codec.PACE_COLUMNS} FROM lanes WHERE lane_id @in($1)", list(lanes)
     )
     back = [
@@ -307,14 +290,14 @@ def follow_clock(now: datetime, lease_sec: float) -> Query[int]:
         (lane_id, codec.micros_or_none(pace.next_ok_at), codec.json_or_null(pace.limited_urls))
         for lane_id, pace in back
     ]
-    yield from write(_LANES_BACK, codec.json_text(moved))
+    yield from sql.write(_LANES_BACK, codec.json_text(moved))
     # No lease is longer than this; a longer one was given by the clock that ran ahead.
     longest = at + round(lease_sec * 1_000_000)
-    yield from lock(_LOCK_LEASES, longest)
-    yield from write(
+    yield from sql.lock(_LOCK_LEASES, longest)
+    yield from sql.write(
         "UPDATE lanes SET claim_at = $1 WHERE owner IS NOT NULL AND claim_at > $1", longest
     )
-    yield from write(
+    yield from sql.write(
         "UPDATE jobs SET lease_until = $1 WHERE state = 'running' AND lease_until > $1", longest
     )
     return len(feeds)

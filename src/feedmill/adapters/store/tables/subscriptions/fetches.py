@@ -32,39 +32,22 @@ from typing import Any, Final
 
 import msgspec
 
-from feedmill.adapters.store.statements import (
-    Query,
-    one_of,
-    page_of,
-    position,
-    rows,
-    write,
-    write_many,
-)
-from feedmill.adapters.store.tables.codec import (
-    NEVER,
-    Column,
-    Row,
-    RowCodec,
-    instant,
-    instant_or_none,
-    micros,
-    micros_or_none,
-)
+from feedmill.adapters.store import statements as sql
+from feedmill.adapters.store.tables import codec
 from feedmill.model import schedule
 from feedmill.model.feed import FetchRecord
 from feedmill.model.fetch import Headers
 from feedmill.model.page import Page
 from feedmill.model.schedule import Decision, StoredArrival
 
-_FETCH: Final = RowCodec(
+_FETCH: Final = codec.RowCodec(
     FetchRecord,
     "fetch_id scheduled_at fetched_at outcome http_status elapsed_ms detail hops body_sha256 content_type"
     " content_length wire_length entries_seen entries_new entries_updated repairs truncated trace_id interval_sec"
     " saved_bytes retries",
     *("feed_id", "url", "final_url", "request_headers", "response_headers"),
     table="fetches",
-    detail=Column(empty=""),
+    detail=codec.Column(empty=""),
 )
 _fetch_row: Final = _FETCH.writer()
 FETCH_COLUMNS: Final = (*_FETCH.columns, "request_delta", "response_delta")
@@ -126,21 +109,21 @@ SELECT $1, a.month, a.times FROM arrival_times a WHERE a.feed_no = $2 {APPEND_AR
 
 def fetches(
     feed_id: str, *, after: str | None = None, limit: int = 100
-) -> Query[Page[FetchRecord]]:
+) -> sql.Query[Page[FetchRecord]]:
     """Fetches of a feed, the newest first."""
-    (scheduled_at,) = position(after, 1) or (NEVER,)
-    found = yield from rows(_PAGE, feed_id, scheduled_at, limit + 1)
-    return page_of(found, limit, lambda one: fetch_of(one[1:]), lambda one: f"{one[0]}")
+    (scheduled_at,) = sql.position(after, 1) or (codec.NEVER,)
+    found = yield from sql.rows(_PAGE, feed_id, scheduled_at, limit + 1)
+    return sql.page_of(found, limit, lambda one: fetch_of(one[1:]), lambda one: f"{one[0]}")
 
 
-def fetch(fetch_id: str) -> Query[FetchRecord | None]:
+def fetch(fetch_id: str) -> sql.Query[FetchRecord | None]:
     """The fetch of that id."""
-    return one_of(fetch_of, f"{FETCH_SELECT} WHERE x.fetch_id = $1", fetch_id)
+    return sql.one_of(fetch_of, f"{FETCH_SELECT} WHERE x.fetch_id = $1", fetch_id)
 
 
-def thin_decisions(feed_ids: Sequence[str], keep: int) -> Query[int]:
+def thin_decisions(feed_ids: Sequence[str], keep: int) -> sql.Query[int]:
     """Delete the decisions of these feeds but the last ones of each; how many went."""
-    return write(
+    return sql.write(
         "UPDATE fetches SET decision = NULL, arrivals_block = NULL WHERE decision IS NOT NULL AND feed_no IN"
         " (SELECT feed_no FROM feeds WHERE id @in($1)) AND scheduled_at <="
         " (SELECT d.scheduled_at FROM fetches d WHERE d.feed_no = fetches.feed_no"
@@ -150,9 +133,9 @@ def thin_decisions(feed_ids: Sequence[str], keep: int) -> Query[int]:
     )
 
 
-def decisions(feed_id: str, limit: int = 20) -> Query[tuple[Decision, ...]]:
+def decisions(feed_id: str, limit: int = 20) -> sql.Query[tuple[Decision, ...]]:
     """Why the feed is polled as it is, the newest decision first (D23)."""
-    found = yield from rows(
+    found = yield from sql.rows(
         "SELECT x.fetched_at, x.decision, h.block FROM fetches x"
         " LEFT JOIN header_blocks h ON h.block_id = x.arrivals_block"
         f" WHERE x.feed_no = {_FEED_NO} AND x.decision IS NOT NULL"
@@ -210,7 +193,7 @@ def restored(block: str, delta: str | None) -> Headers:
     return tuple(headers)
 
 
-def fetch_of(row: Row) -> FetchRecord:
+def fetch_of(row: codec.Row) -> FetchRecord:
     """The fetch of a row of FETCH_SELECT."""
     feed_id, request_block, response_block, *own, request_delta, response_delta = row
     (_, url), *request = restored(request_block, request_delta)
@@ -218,7 +201,9 @@ def fetch_of(row: Row) -> FetchRecord:
     return _FETCH.value(own, feed_id, url, final_url, tuple(request), tuple(response))
 
 
-def fetch_row(fetch: FetchRecord, request_delta: str | None, response_delta: str | None) -> Row:
+def fetch_row(
+    fetch: FetchRecord, request_delta: str | None, response_delta: str | None
+) -> codec.Row:
     """The FETCH_COLUMNS of a fetch."""
     return (*_fetch_row(fetch), request_delta or None, response_delta or None)
 
@@ -264,7 +249,7 @@ def decision_text(
     same = after[1:] == before[1:]
     is_timely = inputs.now + timedelta(seconds=decision.delay_sec) == decision.next_poll_at
     parts = [
-        0 if inputs.now == fetched_at else micros(inputs.now),
+        0 if inputs.now == fetched_at else codec.micros(inputs.now),
         (before[0], before[4]) if before[1:4] == _HEALTHY else before,
         0
         if outcome == _NOT_MODIFIED
@@ -278,7 +263,7 @@ def decision_text(
         None if inputs.hints == _NO_HINTS else inputs.hints,
         () if after == before else after[:1] if same else after,
         decision.delay_sec,
-        0 if is_timely else micros(decision.next_poll_at),
+        0 if is_timely else codec.micros(decision.next_poll_at),
         decision.reason,
         tuple([_step_row(one, decision) for one in decision.steps]),
         decision.settings,
@@ -300,7 +285,7 @@ def decision_of(
     known = one.arrivals if arrivals is None else _decode_arrivals(arrivals)
     before = one.before if len(one.before) != 2 else (one.before[0], *_HEALTHY, one.before[1])
     after = (*one.after, *before[len(one.after) :])
-    now = instant(one.now or fetched_at)
+    now = codec.instant(one.now or fetched_at)
     wait = timedelta(seconds=one.delay_sec)
     return schedule.Decision(
         inputs=schedule.Inputs(
@@ -314,7 +299,7 @@ def decision_of(
         ),
         state=_state_of(after, known, one.errors[1] if one.errors else None),
         delay_sec=one.delay_sec,
-        next_poll_at=instant(one.next_poll_at) if one.next_poll_at else now + wait,
+        next_poll_at=codec.instant(one.next_poll_at) if one.next_poll_at else now + wait,
         reason=one.reason,
         steps=tuple(_step_of(step, one, after[0]) for step in one.steps),
         settings=one.settings,
@@ -362,8 +347,10 @@ def _state_row(state: schedule.ScheduleState) -> _State:
         state.interval_sec,
         state.consecutive_failures,
         state.health,
-        micros_or_none(state.gone_seen_at),
-        None if cadence is None else (cadence.ewma_sec, micros_or_none(cadence.last_published_at)),
+        codec.micros_or_none(state.gone_seen_at),
+        None
+        if cadence is None
+        else (cadence.ewma_sec, codec.micros_or_none(cadence.last_published_at)),
     )
 
 
@@ -383,7 +370,7 @@ def _state_of(
         interval_sec=interval_sec,
         consecutive_failures=failures,
         health=health,
-        gone_seen_at=instant_or_none(gone_seen_at),
+        gone_seen_at=codec.instant_or_none(gone_seen_at),
         cadence=None if cadence is None else _cadence_of(*cadence),
         arrivals=arrivals,
         errors=errors,
@@ -391,7 +378,7 @@ def _state_of(
 
 
 def _cadence_of(ewma_sec: float, last_published_at: int | None) -> schedule.Cadence:
-    published: datetime | None = instant_or_none(last_published_at)
+    published: datetime | None = codec.instant_or_none(last_published_at)
     return schedule.Cadence(ewma_sec=ewma_sec, last_published_at=published)
 
 
@@ -405,15 +392,15 @@ def month_rows(feed_no: int, times: Sequence[float]) -> list[tuple[int, int, str
     return [(feed_no, month, "".join(digits)) for month, digits in sorted(months.items())]
 
 
-def append_times(feed_no: int, times: Sequence[float]) -> Query[None]:
+def append_times(feed_no: int, times: Sequence[float]) -> sql.Query[None]:
     """Keep when entries came out."""
-    yield from write_many(_INSERT_ARRIVALS, month_rows(feed_no, times))
+    yield from sql.write_many(_INSERT_ARRIVALS, month_rows(feed_no, times))
 
 
-def arrival_times(feed_id: str, since: datetime | None = None) -> Query[tuple[float, ...]]:
+def arrival_times(feed_id: str, since: datetime | None = None) -> sql.Query[tuple[float, ...]]:
     """When the entries of a feed came out, in order, in Unix seconds."""
     first = 0 if since is None else since.year * 100 + since.month
-    found = yield from rows(
+    found = yield from sql.rows(
         "SELECT month, times FROM arrival_times"
         " WHERE feed_no = (SELECT feed_no FROM feeds WHERE id = $1) AND month >= $2 ORDER BY month",
         feed_id,
@@ -430,24 +417,24 @@ def arrival_times(feed_id: str, since: datetime | None = None) -> Query[tuple[fl
     return tuple(sorted(at for at in times if at >= after))
 
 
-def stored_arrivals(feed_id: str, limit: int) -> Query[tuple[StoredArrival, ...]]:
+def stored_arrivals(feed_id: str, limit: int) -> sql.Query[tuple[StoredArrival, ...]]:
     """What stored entries and fetches say about when the newest entries came out; the oldest first."""
-    found = yield from rows(_STORED_ARRIVALS, feed_id, limit)
+    found = yield from sql.rows(_STORED_ARRIVALS, feed_id, limit)
     return tuple(
         StoredArrival(
-            stated_at=instant_or_none(published if published is not None else updated),
-            first_seen=instant(first_seen),
-            previous_at=instant_or_none(previous),
+            stated_at=codec.instant_or_none(published if published is not None else updated),
+            first_seen=codec.instant(first_seen),
+            previous_at=codec.instant_or_none(previous),
         )
         for published, updated, first_seen, previous in reversed(found)
     )
 
 
-def merge_times(winner: int, loser: int) -> Query[None]:
+def merge_times(winner: int, loser: int) -> sql.Query[None]:
     """Give the times of one feed to another."""
-    yield from write(_MERGE_ARRIVALS, winner, loser)
+    yield from sql.write(_MERGE_ARRIVALS, winner, loser)
 
 
-def purge_times(before: datetime) -> Query[int]:
+def purge_times(before: datetime) -> sql.Query[int]:
     """Forget the months that ended before; how many rows went."""
-    return write("DELETE FROM arrival_times WHERE month < $1", before.year * 100 + before.month)
+    return sql.write("DELETE FROM arrival_times WHERE month < $1", before.year * 100 + before.month)
