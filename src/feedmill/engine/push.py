@@ -26,6 +26,7 @@ from feedmill.engine.poll.fetch_record import with_reading
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.run.services import Services
 from feedmill.fetch.headers import link_headers, links_with_rel, redact_headers
+from feedmill.model.base import fields_of
 from feedmill.model.feed import Feed, FetchRecord, PushEvidence, PushSubscription
 from feedmill.model.fetch import Headers, RawDocument
 from feedmill.model.running.job import NewJob
@@ -192,12 +193,5 @@ async def _wake_job(known: PushSubscription, services: Services) -> None:
         return
     job = await services.store.find_job("websub", known.feed_id)
     if job is not None:
-        new = NewJob(
-            kind=job.kind,
-            key=job.key,
-            url=job.url,
-            feed_id=job.feed_id,
-            payload=job.payload,
-            sooner=True,
-        )
+        new = NewJob(**fields_of(job, "kind key url feed_id payload"), sooner=True)
         await services.store.add_job(new, now=services.clock.now())

@@ -103,15 +103,15 @@ class Validators(Value):
 
 
 class FetchLimits(Value):
-    """Ceilings of one fetch (D28)."""
+    """Ceilings of one fetch (D28); the defaults are for a program that may think before it answers."""
 
     timeout_ms: int
-    max_redirects: int
     max_body_bytes: int  # after the content-coding is removed
     max_wire_bytes: int  # as transferred
-    max_header_bytes: int
-    min_bytes_per_sec: int  # over min_throughput_window_sec
-    min_throughput_window_sec: int
+    max_redirects: int = 0
+    max_header_bytes: int = 65_536
+    min_bytes_per_sec: int = 0  # over min_throughput_window_sec
+    min_throughput_window_sec: int = 10
     content_types: tuple[str, ...] = ()  # the only ones that are read; (): whatever parses
 
 

@@ -151,12 +151,8 @@ class EndpointEncoder:
                 body=msgspec.json.encode(body),
                 limits=FetchLimits(
                     timeout_ms=self._config.llm_timeout_ms,
-                    max_redirects=0,
                     max_body_bytes=_ANSWER_BYTES,
                     max_wire_bytes=_ANSWER_BYTES,
-                    max_header_bytes=65_536,
-                    min_bytes_per_sec=0,  # a model thinks before it answers
-                    min_throughput_window_sec=10,
                 ),
             )
         )

@@ -32,7 +32,6 @@ from feedmill.screen.llm_prompt import (
 
 _KIND: Final = "judgement"
 _ANSWER_BYTES: Final = 1024 * 1024
-_HEADER_BYTES: Final = 65_536
 _CHARS_PER_TOKEN: Final = 3
 _WAITS: Final = 2  # for a server that is busy, per question
 _DEFAULT_WAIT_SEC: Final = 1.0
@@ -243,12 +242,8 @@ def _headers(key: str | None) -> Headers:
 def _limits(config: ScreenConfig) -> FetchLimits:
     return FetchLimits(
         timeout_ms=config.llm_timeout_ms,
-        max_redirects=0,
         max_body_bytes=_ANSWER_BYTES,
         max_wire_bytes=_ANSWER_BYTES,
-        max_header_bytes=_HEADER_BYTES,
-        min_bytes_per_sec=0,  # a model thinks before it speaks
-        min_throughput_window_sec=10,
     )
 
 

@@ -149,9 +149,6 @@ async def _fetch(url: str, path: Path, sha256: str, fetcher: Fetcher) -> None:
         max_redirects=5,
         max_body_bytes=_MAX_ENCODER_BYTES,
         max_wire_bytes=_MAX_ENCODER_BYTES,
-        max_header_bytes=65_536,
-        min_bytes_per_sec=0,
-        min_throughput_window_sec=10,
     )
     response = await fetcher.fetch(FetchPlan(url=url, headers=(), conditional=False, limits=limits))
     if response.status != 200 or hashlib.sha256(response.body).hexdigest() != sha256.lower():

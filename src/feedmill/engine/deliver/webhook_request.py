@@ -69,19 +69,14 @@ async def _send(
 ) -> DeliveryAttempt:
     now = services.clock.now()
     agent = services.config.fetch.user_agent
-    headers = delivery_headers(
-        webhook,
-        batch,
-        user_agent=agent if is_sendable(agent) else "feedmill",
-        now=now,
-        traceparent=traceparent,
-    )
-    if batch.content is not None:
-        agent = agent if is_sendable(agent) else "feedmill"
-        secret = webhook.secrets[0].value if webhook.secrets else None
-        topic = hub.delivery_headers(
-            batch.content.content_type, batch.content.links, batch.body, secret
+    agent = agent if is_sendable(agent) else "feedmill"
+    if (content := batch.content) is None:
+        headers = delivery_headers(
+            webhook, batch, user_agent=agent, now=now, traceparent=traceparent
         )
+    else:
+        secret = webhook.secrets[0].value if webhook.secrets else None
+        topic = hub.delivery_headers(content.content_type, content.links, batch.body, secret)
         headers = (("User-Agent", agent), ("Accept", "*/*"), *topic)
     response = await services.fetcher.post(
         Post(
@@ -205,10 +200,8 @@ def _wait_sec(webhook: Webhook, attempts: int, sent: DeliveryAttempt, services: 
 def _limits(services: Services) -> FetchLimits:
     return FetchLimits(
         timeout_ms=services.config.webhook.timeout_ms,
-        max_redirects=0,
         max_body_bytes=_ANSWER_BYTES,
         max_wire_bytes=_ANSWER_BYTES,
         max_header_bytes=services.config.fetch.max_header_bytes,
-        min_bytes_per_sec=0,
         min_throughput_window_sec=services.config.fetch.min_throughput_window_sec,
     )

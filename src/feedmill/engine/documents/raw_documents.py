@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from feedmill.engine.ports.io import Blobs, RawIndex
 from feedmill.errors import BlobMoved, NotFoundError
+from feedmill.model.base import filled
 from feedmill.model.candidate import CollectedDocument
 from feedmill.model.feed import BlobRef, Feed, FetchNote, FetchRecord
 from feedmill.model.fetch import RawDocument
@@ -50,17 +51,8 @@ async def keep_collected(
     known = await index.blob(document.body_sha256)
     if known is not None:
         return known
-    fetch = FetchRecord(
-        fetch_id=document.fetch_id,
-        feed_id="",
-        scheduled_at=document.fetched_at,
-        fetched_at=document.fetched_at,
-        url=document.url,
-        final_url=document.final_url,
-        outcome=COLLECTED,
-        body_sha256=document.body_sha256,
-        content_type=document.content_type,
-    )
+    at = document.fetched_at
+    fetch = filled(FetchRecord, document, feed_id="", scheduled_at=at, outcome=COLLECTED)
     note = encode_note(FetchNote(feed_key="", fetch=fetch), await index.store_id())
     return await blobs.put(body, sha256=document.body_sha256, note=note)
 

@@ -28,10 +28,10 @@ from feedmill.engine.documents.unscheduled import commit_unscheduled, unschedule
 from feedmill.engine.poll.fetch_record import with_reading
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.run.memory_budget import PARSE_THREADS
-from feedmill.engine.run.services import Services
+from feedmill.engine.run.services import Services, each_page
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.identify.hashes import recipe_of
-from feedmill.model.base import Value
+from feedmill.model.base import Value, filled
 from feedmill.model.feed import Feed, FetchRecord
 from feedmill.model.fetch import RawDocument
 from feedmill.model.identity import (
@@ -274,17 +274,14 @@ async def _documents(
 ) -> list[FetchRecord]:
     """The fetches of the span that brought a document, the oldest first, each body once in a row."""
     found: list[FetchRecord] = []
-    after: str | None = None
-    while True:
-        page = await services.store.fetches(feed.id, after=after, limit=200)
+    read = services.store.fetches
+    async for page in each_page(lambda after: read(feed.id, after=after, limit=200)):
         for fetch in page.items:
             is_old = since is not None and fetch.fetched_at < since
             is_new = until is not None and fetch.fetched_at >= until
             if fetch.body_sha256 and fetch.outcome != FULL_TEXT and not is_old and not is_new:
                 found.append(replace(fetch, request_headers=(), response_headers=(), hops=()))
-        after = page.next
-        past = bool(page.items) and since is not None and page.items[-1].fetched_at < since
-        if after is None or past:
+        if page.items and since is not None and page.items[-1].fetched_at < since:
             break
     found.reverse()
     return [
@@ -360,12 +357,5 @@ def _of_fetch(
 
 
 def _history(reading: FeedReading, before: str, found: list[HistoryDifference]) -> FeedHistory:
-    return FeedHistory(
-        feed_id=reading.feed_id,
-        reader=reading.reader,
-        before=before,
-        documents=reading.documents,
-        missing=reading.missing,
-        entries=len(reading.entries),
-        differences=(*reading.differences, *found),
-    )
+    entries, differences = len(reading.entries), (*reading.differences, *found)
+    return filled(FeedHistory, reading, before=before, entries=entries, differences=differences)

@@ -175,8 +175,7 @@ def nothing_found_error(
         lost = NotCanonical(reason=instead.reason, detail=instead.detail, status=page.status)
         return no_feed_error(page.url, lost)
     if failed is not None and found.reason != "rate-limited":
-        lost = NotCanonical(reason=failed.reason, detail=failed.detail, status=failed.status)
-        error = no_feed_error(failed.url, lost)
+        error = no_feed_error(failed.url, failed)
         message = f"{where} that declares a feed, but {error}; {words_of_end(found, budget)}"
         return NoFeedError(
             message, reason=error.reason, is_passing=error.is_passing, hint=error.hint
@@ -225,7 +224,7 @@ def words_of_end(found: Found, budget: int) -> str:
             return f"no feed was found on it or at the usual addresses ({tried} tried)"
 
 
-def no_feed_error(url: str, found: NotCanonical) -> NoFeedError:
+def no_feed_error(url: str, found: NotCanonical | Seen) -> NoFeedError:
     """The error for an address at which no feed was found."""
     is_transient, where = found.reason in _TRANSIENT, printable_url(url)
     facts = [found.reason, *([f"HTTP {found.status}"] if found.status else []), found.detail]

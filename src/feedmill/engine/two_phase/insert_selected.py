@@ -34,7 +34,7 @@ from feedmill.engine.two_phase.sidecar_files import record_confirmation
 from feedmill.errors import AddressError, ConflictError, NotFoundError
 from feedmill.fetch.guard import printable_url
 from feedmill.fetch.plan import is_trusted
-from feedmill.model.base import Value
+from feedmill.model.base import Value, filled
 from feedmill.model.candidate import (
     CandidateFile,
     CollectedDocument,
@@ -228,18 +228,16 @@ def _record(
     choice: SelectedDocument, feed: Feed, summary: ChangeSummary, now: datetime, services: Services
 ) -> FetchRecord:
     document, seen = choice.document, len(choice.candidates)
-    return FetchRecord(
+    return filled(
+        FetchRecord,
+        document,
         fetch_id=services.clock.new_id(),
         feed_id=feed.id,
         scheduled_at=now,
         fetched_at=now,
-        url=document.url,
-        final_url=document.final_url,
         outcome="inserted",
         detail=COLLECTED_AT + document.fetched_at.isoformat(),
         http_status=choice.source.http_status,
-        body_sha256=document.body_sha256,
-        content_type=document.content_type,
         content_length=len(choice.raw.body),
         entries_seen=seen,
         entries_new=summary.added,
