@@ -164,17 +164,9 @@ class JobRun:
         rest = host_wait_sec(self._lease.pace, self.services.clock.now())
         return Later(wait=timedelta(seconds=rest), reason="host-pause" if rest else "stopping")
 
-    def step(
-        self,
-        cursor: dict[str, Any],
-        *,
-        progress: dict[str, Any] | None = None,
-        url: str | None = None,
-    ) -> JobStep:
+    def step(self, cursor: dict[str, Any], *, progress: dict[str, Any] | None = None) -> JobStep:
         """How far the job has come, for `Refresh.job`: written with the document or not at all."""
-        return JobStep(
-            job_id=self.job.id, epoch=self.job.epoch, cursor=cursor, progress=progress, url=url
-        )
+        return JobStep(job_id=self.job.id, epoch=self.job.epoch, cursor=cursor, progress=progress)
 
 
 class KindLimits(NamedTuple):

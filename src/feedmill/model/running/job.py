@@ -99,7 +99,6 @@ class JobStep(Value):
     epoch: int
     cursor: dict[str, Any]
     progress: dict[str, Any] | None = None
-    url: str | None = None  # of the next step; None: the same
 
 
 class JobSettlement(Value):

@@ -62,7 +62,7 @@ _QUESTION: Final = RowCodec(
     table="confirmations",
     candidate_ids=json_column(tuple[int, ...]),
 )
-_COLUMNS: Final = _QUESTION.names()
+_QUESTIONS: Final = f"SELECT {_QUESTION.names()} FROM confirmations"
 
 
 def save_collected(document: CollectedDocument, blob: BlobRef) -> Query[None]:
@@ -153,8 +153,8 @@ def ask_question(question: Question) -> Query[Question]:
         ids,
     )
     found = yield from sql.row(
-        f"SELECT {_COLUMNS} FROM confirmations"
-        " WHERE file_digest = $1 AND state = 'pending' AND candidate_ids = $2 AND expires_at > $3",
+        f"{_QUESTIONS} WHERE file_digest = $1 AND state = 'pending' AND candidate_ids = $2"
+        " AND expires_at > $3",
         question.file_digest,
         ids,
         question.asked_at,
@@ -170,17 +170,14 @@ def questions(now: datetime) -> Query[tuple[Question, ...]]:
     """Open questions, the oldest first."""
     return sql.each_of(
         _QUESTION.value,
-        f"SELECT {_COLUMNS} FROM confirmations"
-        " WHERE state = 'pending' AND expires_at > $1 ORDER BY asked_at, code",
+        f"{_QUESTIONS} WHERE state = 'pending' AND expires_at > $1 ORDER BY asked_at, code",
         now,
     )
 
 
 def question(code: str) -> Query[Question | None]:
     """The question of that code, whatever its state."""
-    return sql.one_of(
-        _QUESTION.value, f"SELECT {_COLUMNS} FROM confirmations WHERE code = $1", code
-    )
+    return sql.one_of(_QUESTION.value, f"{_QUESTIONS} WHERE code = $1", code)
 
 
 def answer_question(answered: Question, *, ticket_sha256: str | None = None) -> Query[bool]:
@@ -202,9 +199,7 @@ def answer_question(answered: Question, *, ticket_sha256: str | None = None) -> 
 
 def ticket(sha256: str) -> Query[Question | None]:
     """The question whose yes made the ticket of this hash."""
-    return sql.one_of(
-        _QUESTION.value, f"SELECT {_COLUMNS} FROM confirmations WHERE ticket_sha256 = $1", sha256
-    )
+    return sql.one_of(_QUESTION.value, f"{_QUESTIONS} WHERE ticket_sha256 = $1", sha256)
 
 
 def spend_ticket(sha256: str, now: datetime) -> Query[bool]:

@@ -261,7 +261,10 @@ def settle_job(done: JobSettlement) -> Query[bool]:
             kept.state,
             kept.not_before,
             kept.attempts,
-            *_moved(kept),
+            None if kept.cursor is None else codec.json_text(kept.cursor),
+            None if kept.progress is None else codec.json_text(kept.progress),
+            kept.url,
+            None if kept.url is None else host_key_of(kept.url),
             kept.last_error,
             kept.at,
             ended,
@@ -280,12 +283,12 @@ def holds_job(step: JobStep) -> Query[bool]:
 def advance_job(step: JobStep, at: datetime) -> Query[bool]:
     """Write how far a job has come, in the transaction of what it did; False when it was lost."""
     return sql.write_one(
-        "UPDATE jobs SET cursor = coalesce($3, cursor), progress = coalesce($4, progress),"
-        " url = coalesce($5, url), host = coalesce($6, host), attempts = 1, updated_at = $7"
-        f" WHERE {_HELD}",
+        "UPDATE jobs SET cursor = $3, progress = coalesce($4, progress), attempts = 1,"
+        f" updated_at = $5 WHERE {_HELD}",
         step.job_id,
         step.epoch,
-        *_moved(step),
+        codec.json_text(step.cursor),
+        None if step.progress is None else codec.json_text(step.progress),
         at,
     )
 
@@ -372,16 +375,6 @@ def _requeue_expired(limits: dict[str, JobLimit], at: int) -> Query[None]:
             at,
             "lease-expired: the process that ran it stopped",
         )
-
-
-def _moved(step: JobStep | JobSettlement) -> codec.Row:
-    """Cursor, progress, address and host of a step; NULL for what stays."""
-    return (
-        None if step.cursor is None else codec.json_text(step.cursor),
-        None if step.progress is None else codec.json_text(step.progress),
-        step.url,
-        None if step.url is None else host_key_of(step.url),
-    )
 
 
 def _day(at: datetime) -> int:
