@@ -8,16 +8,15 @@ and dates), then RSS, RSS 1.0, JSON Feed and generic XML; all of them stay in th
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from feedmill.canonicalise.discovery.html_page import Element, HtmlPage, plain_url, read_page
+from feedmill.canonicalise.discovery.html_page import Element, HtmlPage, plain_url
 from feedmill.canonicalise.pasted_url import convert_feed_scheme
 from feedmill.canonicalise.policies import canonical_link
 from feedmill.canonicalise.same_feed import title_words
 from feedmill.canonicalise.urls import HttpUrl, percent_decoded, split_url
 from feedmill.model.canonical import FoundBy, FoundFeed
-from feedmill.model.parsed import Link
 
 MAX_FEEDS: Final = 50
 _MAX_TITLE_CHARS: Final = 200
@@ -80,14 +79,6 @@ _PART_URL: Final = re.compile(
     r"/(?:category|categories|tags?|author|search|label|-)/|[?&]s=", re.IGNORECASE
 )
 _PART: Final = re.compile(r"\b(?:category|tag|author|search results?)\b", re.IGNORECASE)
-
-
-def feeds_of_page(
-    html: str | bytes, url: str, link_header_links: Sequence[Link] = ()
-) -> tuple[FoundFeed, ...]:
-    """Every feed that a page links to, best first: declared ones before anchors."""
-    page = read_page(html, url, link_header_links)
-    return distinct_feeds((*declared_feeds(page), *anchored_feeds(page)))
 
 
 def declared_feeds(page: HtmlPage) -> tuple[FoundFeed, ...]:

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.linked_feeds import feeds_of_page
 
 from feedmill.canonicalise.discovery.html_page import (
     MAX_ELEMENTS,
@@ -10,7 +11,7 @@ from feedmill.canonicalise.discovery.html_page import (
     plain_url,
     read_page,
 )
-from feedmill.canonicalise.discovery.page_links import MAX_FEEDS, feeds_of_page
+from feedmill.canonicalise.discovery.page_links import MAX_FEEDS
 from feedmill.canonicalise.discovery.search import find_feeds
 
 URL = "https://example.com/"

@@ -1,13 +1,13 @@
 """What a page declares or shows as its feeds, and in which order they are offered."""
 
 import pytest
+from tests.support.linked_feeds import feeds_of_page
 
 from feedmill.canonicalise.discovery.html_page import read_page
 from feedmill.canonicalise.discovery.page_links import (
     MAX_FEEDS,
     anchored_feeds,
     declared_feeds,
-    feeds_of_page,
 )
 from feedmill.model.canonical import FoundFeed
 from feedmill.model.parsed import Link
