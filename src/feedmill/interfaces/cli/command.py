@@ -5,10 +5,13 @@
 async def pause(services: Services, feed: str) -> Answer:
     ...
     return Answer(shape, "paused")
+
+One that has to look at its options first takes `open_services` instead, and awaits it behind its checks.
 """
 
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import Any, Final, NamedTuple, TypeVar
@@ -16,6 +19,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import click
 
 from feedmill.app.services import Schema
+from feedmill.app.services import open_services as opened_services
 from feedmill.config import Config
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.exit import is_json
@@ -25,6 +29,8 @@ from feedmill.interfaces.cli.run_command import config_of, run_async, with_servi
 from feedmill.model.page import ListPage
 
 Printer = Callable[[], None]  # what prints an answer itself, such as `show_list` with its arguments
+# Opens the services, by other settings than those in force if some are given; they are closed when the command ends.
+OpenServices = Callable[..., Awaitable[Services]]
 
 
 class Answer(NamedTuple):
@@ -43,7 +49,7 @@ def command(
     takes_raw: bool = False,
     **more: Any,  # noqa: ANN401  # of click.command
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command with --json. A coroutine gets `services` and `config` if it has parameters of these names."""
+    """A command with --json. A coroutine gets `services`, `open_services` and `config` by parameters of these names."""
 
     def make(function: Callable[..., Any]) -> click.Command:
         _add_json_option(function)
@@ -61,13 +67,9 @@ def command(
 
 def answer_with(
     action: Callable[[Services], Awaitable[Answer | Printer]],
-    *,
-    config: Config | None = None,
-    schema: Schema = "check",
-    takes_raw: bool = False,
 ) -> None:
     """Run an action with its services, print what it answers, and exit with its code."""
-    print_answer(with_services(action, config=config, schema=schema, takes_raw=takes_raw))
+    print_answer(with_services(action))
 
 
 def answer_with_secret(shape: dict[str, Any], words: str, secret: str) -> Answer:
@@ -103,18 +105,27 @@ def _running(
 
     @wraps(function)
     def run(**given: Any) -> None:  # noqa: ANN401  # as click parsed them
-        config = config_of()
+        config = config_of() if {"config", "services"} & {*wanted} else None
         if "config" in wanted:
             given["config"] = config
-        if "services" not in wanted:
-            print_answer(run_async(lambda: function(**given)))
-            return
-        answer_with(
-            lambda services: function(services=services, **given),
-            config=config,
-            schema=schema,
-            takes_raw=takes_raw,
-        )
+
+        async def answer() -> Answer | Printer:
+            async with AsyncExitStack() as stack:
+
+                async def open_services(own: Config | None = config) -> Services:
+                    opening = opened_services(
+                        own or config_of(), schema=schema, takes_raw=takes_raw
+                    )
+                    return await stack.enter_async_context(opening)
+
+                if "services" in wanted:
+                    given["services"] = await open_services()
+                if "open_services" in wanted:
+                    given["open_services"] = open_services
+                found: Answer | Printer = await function(**given)
+                return found
+
+        print_answer(run_async(answer))
 
     return run
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 import click
 
-from feedmill.app.services import Schema, open_services
+from feedmill.app.services import open_services
 from feedmill.app.settings import load_config, set_up_logging
 from feedmill.config import Config, RunConfig
 from feedmill.engine.run.lifecycle import Lifecycle
@@ -139,18 +139,12 @@ def config_of() -> Config:
         exit_with_error(problem.reason, words, status=2)
 
 
-def with_services(
-    action: Callable[[Services], Awaitable[T]],
-    *,
-    config: Config | None = None,
-    schema: Schema = "check",
-    takes_raw: bool = False,
-) -> T:
+def with_services(action: Callable[[Services], Awaitable[T]], *, config: Config | None = None) -> T:
     """Open the services, run the action with them, close them; errors become exit codes."""
     settings = config or config_of()
 
     async def run() -> T:
-        async with open_services(settings, schema=schema, takes_raw=takes_raw) as services:
+        async with open_services(settings) as services:
             return await action(services)
 
     return run_async(run)

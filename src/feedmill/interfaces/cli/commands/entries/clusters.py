@@ -1,6 +1,8 @@
 """`feedmill clusters`: list stories that several feeds tell."""
 # Tested in tests/integration/interfaces/cli/commands/entries/test_clusters.py
 
+from functools import partial
+
 import click
 
 from feedmill.engine.run.services import Services
@@ -36,7 +38,8 @@ def clusters(
     """
     for names, wanted in ((enable, True), (disable, False)):
         if names:
-            switch_feeds(names, FeedChange(clusters=wanted), ("clusters",), what="clusters")
+            change = FeedChange(clusters=wanted)
+            answer_with(partial(switch_feeds, names, change, ("clusters",), what="clusters"))
     if enable or disable:
         return
 
@@ -53,25 +56,22 @@ def clusters(
     )
 
 
-def switch_feeds(
+async def switch_feeds(
     names: tuple[str, ...],
     change: FeedChange,
     shown: tuple[str, ...],  # overrides, the switch first
+    services: Services,
     *,
     what: str,
-) -> None:
-    """Change the overrides of feeds, such as a switch with its rules, and print those that are shown."""
-
-    async def action(services: Services) -> Answer:
-        done = []
-        for feed in await resolve_feeds(names, services):
-            own = (await queries.change_feed(feed.id, change, services)).overrides
-            done.append({"feed_id": feed.id} | {name: getattr(own, name) for name in shown})
-        state = "on" if getattr(change, shown[0]) else "off"
-        words = f"{what} are {state} for {format_count(len(done), 'feed')}"
-        return Answer({"items": done, "next": None}, words)
-
-    answer_with(action)
+) -> Answer:
+    """Change the overrides of feeds, such as a switch with its rules; those that are shown."""
+    done = []
+    for feed in await resolve_feeds(names, services):
+        own = (await queries.change_feed(feed.id, change, services)).overrides
+        done.append({"feed_id": feed.id} | {name: getattr(own, name) for name in shown})
+    state = "on" if getattr(change, shown[0]) else "off"
+    words = f"{what} are {state} for {format_count(len(done), 'feed')}"
+    return Answer({"items": done, "next": None}, words)
 
 
 def _row(one: ClusterShape) -> tuple[str, ...]:

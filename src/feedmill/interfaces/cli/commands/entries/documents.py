@@ -16,7 +16,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.documents import diff_documents, diff_last_documents, fixture_of
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.errors import FeedmillError, NotFoundError
-from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, OpenServices, Printer, command
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
 from feedmill.interfaces.cli.options import flag, option
 from feedmill.interfaces.cli.output import format_count, shorten, style_text
@@ -27,28 +27,24 @@ from feedmill.publish.to_json import fetch_wire
 @command()
 @click.argument("what")
 @flag("--headers", "Show the fetch and its headers instead.")
-def raw(what: str, *, headers: bool) -> None:
+async def raw(services: Services, what: str, *, headers: bool) -> Answer | Printer:
     """Write raw bytes to standard output: a whole document, or the exact slice of an entry.
 
     WHAT is a fetch_id or an entry_uid.
     """
-
-    async def action(services: Services) -> Answer | Printer:
-        found = await services.store.entry(what)
-        ref = found.raw_refs[0] if found is not None and found.raw_refs else None
-        fetch = await services.store.fetch(ref.fetch_id if ref else what)
-        if fetch is None or fetch.body_sha256 is None:
-            message = f"no raw document for {what!r}"
-            raise NotFoundError(message, "give a fetch_id or an entry_uid")
-        if headers or is_json():
-            shape = fetch_wire(fetch, services.config.blobs.url)
-            return Answer(shape, lambda: _show(shape))
-        body = await load_body(fetch.body_sha256, services.store, services.blobs)
-        if ref is not None and ref.offset is not None and ref.length is not None:
-            body = body[ref.offset : ref.offset + ref.length]
-        return lambda: click.echo(body, nl=False)
-
-    answer_with(action)
+    found = await services.store.entry(what)
+    ref = found.raw_refs[0] if found is not None and found.raw_refs else None
+    fetch = await services.store.fetch(ref.fetch_id if ref else what)
+    if fetch is None or fetch.body_sha256 is None:
+        message = f"no raw document for {what!r}"
+        raise NotFoundError(message, "give a fetch_id or an entry_uid")
+    if headers or is_json():
+        shape = fetch_wire(fetch, services.config.blobs.url)
+        return Answer(shape, lambda: _show(shape))
+    body = await load_body(fetch.body_sha256, services.store, services.blobs)
+    if ref is not None and ref.offset is not None and ref.length is not None:
+        body = body[ref.offset : ref.offset + ref.length]
+    return lambda: click.echo(body, nl=False)
 
 
 def _show(fetch: dict[str, Any]) -> None:
@@ -65,7 +61,7 @@ _COLOURS = {"added": "green", "removed": "red", "changed": "yellow", "moved": "c
 
 @command()
 @click.argument("what", nargs=-1, required=True, metavar="FETCH FETCH | FEED")
-def diff(what: tuple[str, ...]) -> None:
+async def diff(open_services: OpenServices, what: tuple[str, ...]) -> Answer:
     """Show what a publisher changed, entry by entry: two fetches, or the last two documents of a feed.
 
     Exits with 0 when nothing changed, 1 when something did, 2 on an error, as diff does.
@@ -78,19 +74,16 @@ def diff(what: tuple[str, ...]) -> None:
     if len(what) > 2:  # two are compared
         message = "give two fetch ids, or one feed"
         raise click.UsageError(message)
-
-    async def action(services: Services) -> Answer:
-        try:
-            if len(what) == 1:
-                feed = await resolve_feed(what[0], services)
-                found = await diff_last_documents(feed.id, services)
-            else:
-                found = await diff_documents(what[0], what[1], services)
-        except FeedmillError as problem:
-            exit_with_error(problem.reason, str(problem), problem.hint, status=2)
-        return Answer(found, lambda: _say(found), status=0 if found.diff.is_empty else 1)
-
-    answer_with(action)
+    services = await open_services()
+    try:
+        if len(what) == 1:
+            feed = await resolve_feed(what[0], services)
+            found = await diff_last_documents(feed.id, services)
+        else:
+            found = await diff_documents(what[0], what[1], services)
+    except FeedmillError as problem:
+        exit_with_error(problem.reason, str(problem), problem.hint, status=2)
+    return Answer(found, lambda: _say(found), status=0 if found.diff.is_empty else 1)
 
 
 def _say(found: FetchDiff) -> None:

@@ -15,7 +15,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service import full_texts
 from feedmill.engine.service.feed_lookup import resolve_feed, resolve_feeds
 from feedmill.errors import NotFoundError, UsageError, extra_hint
-from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.commands.entries.clusters import switch_feeds
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import feeds_argument, flag, option
@@ -47,22 +47,24 @@ def fulltext() -> None:
 @command("enable", of=fulltext)
 @feeds_argument
 @option("--selector CSS|XPATH", "Where the text is in a page of this feed.")
-def enable_command(feeds: tuple[str, ...], *, selector: str | None) -> None:
+async def enable_command(
+    open_services: OpenServices, feeds: tuple[str, ...], *, selector: str | None
+) -> Answer:
     """Fetch the pages of new entries of feeds from now on.
 
     A selector says where the text is; an XPath begins with / or (. Without one it is found by its look.
     """
     _check_selector(selector)
     change = FeedChange(full_text=True, full_text_selector=selector)
-    switch_feeds(feeds, change, _SHOWN, what="full texts")
+    return await switch_feeds(feeds, change, _SHOWN, await open_services(), what="full texts")
 
 
 @command("disable", of=fulltext)
 @feeds_argument
-def disable_command(feeds: tuple[str, ...]) -> None:
+async def disable_command(services: Services, feeds: tuple[str, ...]) -> Answer:
     """Fetch no more pages of feeds, also where a tag asks for it. Stored full texts stay."""
     change = FeedChange(full_text=False)
-    switch_feeds(feeds, change, _SHOWN, what="full texts")
+    return await switch_feeds(feeds, change, _SHOWN, services, what="full texts")
 
 
 @command("fetch", of=fulltext)
@@ -97,30 +99,24 @@ async def fetch_command(services: Services, what: tuple[str, ...], *, limit: int
 @click.argument("feeds", nargs=-1, metavar="[FEED]...")
 @flag("--all", "everything", "Every feed.")
 @flag("--force", "Also pages that today's extractor has read.")
-def replay_command(feeds: tuple[str, ...], *, everything: bool, force: bool) -> None:
+async def replay_command(
+    open_services: OpenServices, feeds: tuple[str, ...], *, everything: bool, force: bool
+) -> Answer:
     """Extract stored pages again. With today's extractor and selectors; nothing is fetched."""
     if not feeds and not everything:
         message = "name feeds or pass --all"
         raise click.UsageError(message)
-
-    async def action(services: Services) -> Answer:
-        version = extractor_version()
-        named = [feed.id for feed in await resolve_feeds(feeds, services)]
-        chosen: list[str | None] = [None] if everything else [*named]
-        done = full_texts.Replayed()
-        for feed_id in chosen:
-            one = await full_texts.replay_pages(
-                services, version, feed_id=feed_id, everything=force
-            )
-            sums = {
-                name: getattr(done, name) + getattr(one, name) for name in one.__struct_fields__
-            }
-            done = replace(done, **sums)
-        words = f"{format_count(done.pages, 'page')} extracted again, {done.changed} changed"
-        words += f"; {done.current} were current, {done.missing} are not kept any more"
-        return Answer(done, words)
-
-    answer_with(action)
+    services, version = await open_services(), extractor_version()
+    named = [feed.id for feed in await resolve_feeds(feeds, services)]
+    chosen: list[str | None] = [None] if everything else [*named]
+    done = full_texts.Replayed()
+    for feed_id in chosen:
+        one = await full_texts.replay_pages(services, version, feed_id=feed_id, everything=force)
+        sums = {name: getattr(done, name) + getattr(one, name) for name in one.__struct_fields__}
+        done = replace(done, **sums)
+    words = f"{format_count(done.pages, 'page')} extracted again, {done.changed} changed"
+    words += f"; {done.current} were current, {done.missing} are not kept any more"
+    return Answer(done, words)
 
 
 @command("show", of=fulltext)

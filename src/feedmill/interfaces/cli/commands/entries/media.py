@@ -46,9 +46,14 @@ def media() -> None:
 @option("--type TYPE", "types", "Such as audio/*; repeatable.", multiple=True)
 @option("--newest", "Entries whose files are kept; 0: all.", least=0)
 @option("--max-mb", "Largest file, in MiB.", least=1)
-def enable_command(
-    feeds: tuple[str, ...], *, types: tuple[str, ...], newest: int | None, max_mb: int | None
-) -> None:
+async def enable_command(
+    services: Services,
+    feeds: tuple[str, ...],
+    *,
+    types: tuple[str, ...],
+    newest: int | None,
+    max_mb: int | None,
+) -> Answer:
     """Download the files of the newest entries of feeds, from now on.
 
     The first --type is preferred where an entry has several versions of its file.
@@ -59,15 +64,15 @@ def enable_command(
         media_newest=UNSET if newest is None else newest,
         media_max_bytes=UNSET if max_mb is None else max_mb * _MB,
     )
-    switch_feeds(feeds, change, _SHOWN, what="media")
+    return await switch_feeds(feeds, change, _SHOWN, services, what="media")
 
 
 @command("disable", of=media)
 @feeds_argument
-def disable_command(feeds: tuple[str, ...]) -> None:
+async def disable_command(services: Services, feeds: tuple[str, ...]) -> Answer:
     """Download no more files of feeds, also where a tag asks for it. Stored files stay."""
     change = FeedChange(media=False)
-    switch_feeds(feeds, change, _SHOWN, what="media")
+    return await switch_feeds(feeds, change, _SHOWN, services, what="media")
 
 
 @command("fetch", of=media)

@@ -1,6 +1,5 @@
 """`feedmill canonicalize`: find and verify the canonical address of a feed."""
 
-import sys
 from typing import Any, Final
 
 import click
@@ -9,11 +8,11 @@ import msgspec
 from feedmill.canonicalise.policies import FEED_PRESETS, PRESET_LEVELS
 from feedmill.canonicalise.search import CanonicalOptions
 from feedmill.canonicalise.urls import other_scheme
-from feedmill.interfaces.cli.command import command
+from feedmill.config import Config
+from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
 from feedmill.interfaces.cli.options import flag, option
-from feedmill.interfaces.cli.output import shorten, show_json, show_table, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.output import shorten, show_table, style_text
 from feedmill.interfaces.library import PROBES, REWRITES, canonicalize_each
 from feedmill.model.canonical import Asked, Candidate, Canonical, CanonicalReason, NotCanonical
 
@@ -82,12 +81,13 @@ _HINTS: Final = {
 )
 @flag("--keep-www", "Do not try the address without www.")
 @flag("--keep-http", "Do not try https where http answers.")
-def canonicalize(
+async def canonicalize(
+    config: Config,
     urls: tuple[str, ...],
     *,
     explain: bool,
     **chosen: Any,  # noqa: ANN401
-) -> None:
+) -> Answer:
     """Find and verify the canonical address of a feed; nothing is stored.
 
     Exits with 1 when there is no feed at an address.
@@ -98,8 +98,6 @@ def canonicalize(
       feedmill canonicalize --explain --budget 5 https://example.com/rss
       feedmill canonicalize --json URL | jq -r .url
     """
-    config = config_of()
-    options = _options(chosen)
     verdicts: list[CanonicalVerdict] = []
 
     def action(verdict: CanonicalVerdict) -> None:
@@ -107,11 +105,9 @@ def canonicalize(
         if not is_json():
             _show(verdict, explain=explain)
 
-    run_async(lambda: canonicalize_each(urls, options, config, action))
-    if is_json():
-        _show_json(verdicts, explain=explain)
-    if any(isinstance(verdict, NotCanonical) for verdict in verdicts):
-        sys.exit(1)
+    await canonicalize_each(urls, _options(chosen), config, action)
+    has_failed = any(isinstance(verdict, NotCanonical) for verdict in verdicts)
+    return Answer(_shapes(verdicts, explain=explain) if is_json() else None, "", int(has_failed))
 
 
 def _options(chosen: dict[str, Any]) -> CanonicalOptions:
@@ -126,15 +122,12 @@ def _options(chosen: dict[str, Any]) -> CanonicalOptions:
     )
 
 
-def _show_json(verdicts: list[CanonicalVerdict], *, explain: bool) -> None:
+def _shapes(verdicts: list[CanonicalVerdict], *, explain: bool) -> dict[str, Any]:
     if len(verdicts) > 1:
-        show_json({"items": [_shape(one, explain=explain) for one in verdicts], "next": None})
-    elif isinstance(verdict := verdicts[0], NotCanonical):
-        exit_with_error(
-            verdict.reason, _words(verdict), _HINTS.get(verdict.reason, ""), as_json=True
-        )
-    else:
-        show_json(_shape(verdict, explain=explain))
+        return {"items": [_shape(one, explain=explain) for one in verdicts], "next": None}
+    if isinstance(verdict := verdicts[0], NotCanonical):
+        exit_with_error(verdict.reason, _words(verdict), _HINTS.get(verdict.reason, ""))
+    return _shape(verdict, explain=explain)
 
 
 def _shape(verdict: CanonicalVerdict, *, explain: bool) -> dict[str, Any]:

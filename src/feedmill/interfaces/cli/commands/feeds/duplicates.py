@@ -17,7 +17,7 @@ from feedmill.engine.service.subscriptions import (
     merge_duplicates,
     undo_merge,
 )
-from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, OpenServices, Printer, command
 from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt, exit_with_error, is_json
 from feedmill.interfaces.cli.options import Number, flag, list_options, option
 from feedmill.interfaces.cli.output import format_count, shorten, show_list, style_text
@@ -38,9 +38,16 @@ from feedmill.model.derived.cluster import Mirrors
 @option("--undo FEED", "Undo the merge of this feed.")
 @option("--limit", "Maximum number of items.", least=1, most=1000, default=50)
 @list_options()
-def duplicates(
-    *, min_share: float, limit: int, merge: bool, yes: bool, merged: bool, undo: str | None
-) -> None:
+async def duplicates(
+    open_services: OpenServices,
+    *,
+    min_share: float,
+    limit: int,
+    merge: bool,
+    yes: bool,
+    merged: bool,
+    undo: str | None,
+) -> Answer | Printer:
     """List pairs of feeds that carry the same articles; merge those that are one feed.
 
     Entries count as the same when they have one address or one article hash, or are in one
@@ -56,24 +63,21 @@ def duplicates(
     is_listed = undo is not None or merged
     if merge and not (is_listed or yes or is_json() or sys.stdin.isatty()):
         exit_with_error("usage", "not a terminal: pass --yes to confirm", status=2)
-
-    async def action(services: Services) -> Answer | Printer:
-        if undo is not None:
-            back = await undo_merge(undo, services)
-            return Answer(back, f"{mask_address(back.url)} is polled again")
-        if merged:
-            return await _merged(services)
-        found = await find_duplicates(services, min_share=min_share, limit=limit)
-        proven = tuple(one for one in found if one.proof is not None)
-        is_done = merge and bool(proven) and (yes or is_json() or _agreed(proven))
-        if is_done:
-            found = await merge_duplicates(proven, services)
-        items = [_shape(one) for one in found]
-        none = f"no two feeds have {min_share:.0%} of their entries in common"
-        show = partial(_show, found, is_done=is_done)
-        return partial(show_list, items, (), (), empty=none, whole=items, show=show)
-
-    answer_with(action)
+    services = await open_services()
+    if undo is not None:
+        back = await undo_merge(undo, services)
+        return Answer(back, f"{mask_address(back.url)} is polled again")
+    if merged:
+        return await _merged(services)
+    found = await find_duplicates(services, min_share=min_share, limit=limit)
+    proven = tuple(one for one in found if one.proof is not None)
+    is_done = merge and bool(proven) and (yes or is_json() or _agreed(proven))
+    if is_done:
+        found = await merge_duplicates(proven, services)
+    items = [_shape(one) for one in found]
+    none = f"no two feeds have {min_share:.0%} of their entries in common"
+    show = partial(_show, found, is_done=is_done)
+    return partial(show_list, items, (), (), empty=none, whole=items, show=show)
 
 
 async def _merged(services: Services) -> Printer:

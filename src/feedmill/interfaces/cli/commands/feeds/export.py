@@ -14,11 +14,10 @@ from feedmill.engine.service.feed_lookup import all_feeds, feed_id_of
 from feedmill.engine.service.ranges import check_range
 from feedmill.engine.subscribe.list_formats import Outline, write_opml
 from feedmill.errors import StoreError
-from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import FILE_TO_WRITE, flag, option, parse_time
-from feedmill.interfaces.cli.output import format_count, progress, show_json
-from feedmill.interfaces.cli.run_command import with_services
+from feedmill.interfaces.cli.output import format_count, progress
 from feedmill.model.addresses import mask_address
 from feedmill.model.running.export import ExportFilter, ExportFormat, ExportName
 
@@ -39,14 +38,15 @@ _TABLE_OPTIONS: Final = ("form", "since", "until", "feed", "after", "resume")
 @option("--feed FEED", "Only rows of this feed.")
 @option("--after CURSOR", "Continue behind the cursor of an earlier export.")
 @flag("--resume", "Continue the file from where its .cursor file ends.")
-def export(
+async def export(
+    open_services: OpenServices,
     what: str | None,
     output: Path | None,
     tag: str | None,
     *,
     with_secrets: bool,
     **options: Any,  # noqa: ANN401  # of a table
-) -> None:
+) -> Answer:
     """Write all subscriptions as OPML 2.0, or a table as NDJSON, CSV, Parquet, SQLite or WARC.
 
     Without WHAT: subscriptions as OPML, with --json as JSON that `feedmill import` can read. Passwords and headers are
@@ -73,21 +73,21 @@ def export(
         if used:
             message = f"--{used[0]} is for a table: feedmill export entries --{used[0]} …"
             raise click.UsageError(message)
-        _export_list(output, tag, with_secrets=with_secrets)
-    elif what == _SNAPSHOT:
+        return await _export_list(output, tag, open_services, with_secrets=with_secrets)
+    if what == _SNAPSHOT:
         if tag is not None or (used and (used, options["form"]) != (["format"], "sqlite")):
             name = "tag" if tag is not None else used[0]
             message = f"--{name} is for a table; a snapshot is one SQLite file with all of them"
             raise click.UsageError(message)
-        _export_snapshot(output)
-    else:
-        _export_table(what, output, tag, **options)
+        return await _export_snapshot(output, open_services)
+    return await _export_table(what, output, tag, open_services, **options)
 
 
-def _export_table(
+async def _export_table(
     what: Any,  # noqa: ANN401  # one of the names above
     output: Path | None,
     tag: str | None,
+    open_services: OpenServices,
     *,
     form: Any,  # noqa: ANN401  # one of the formats above
     since: datetime | None,
@@ -95,28 +95,25 @@ def _export_table(
     feed: str | None,
     after: str | None,
     resume: bool,
-) -> None:
+) -> Answer:
     form = form or "ndjson"
     check_range(since, until)
     if output is None and (is_json() or resume or form not in STREAMED):
         message = f"{'--resume' if resume else form if form not in STREAMED else '--json'} needs a file: --out FILE"
         raise click.UsageError(message)
-
-    async def action(services: Services) -> Answer:
-        feed_id = await feed_id_of(feed, services)
-        where = ExportFilter(since=since, until=until, feed_id=feed_id, tag=tag)
-        hide = is_json() or output is None
-        total = None if hide or where != ExportFilter() else await _count_rows(what, services)
-        with progress(total, f"exporting {what}", hide=hide) as step:
-            done = await export_to_file(
-                what, form, where, output, services, after=after, resume=resume, step=step
-            )
-        behind = f"; cursor {done.cursor}" if done.cursor else ""
-        words = f"{format_count(done.rows, 'row')} written to {output}{behind}"
-        shape = {"rows": done.rows, "cursor": done.cursor, "file": str(output)}
-        return Answer(shape, words if output is not None else "")
-
-    answer_with(action)
+    services = await open_services()
+    feed_id = await feed_id_of(feed, services)
+    where = ExportFilter(since=since, until=until, feed_id=feed_id, tag=tag)
+    hide = is_json() or output is None
+    total = None if hide or where != ExportFilter() else await _count_rows(what, services)
+    with progress(total, f"exporting {what}", hide=hide) as step:
+        done = await export_to_file(
+            what, form, where, output, services, after=after, resume=resume, step=step
+        )
+    behind = f"; cursor {done.cursor}" if done.cursor else ""
+    words = f"{format_count(done.rows, 'row')} written to {output}{behind}"
+    shape = {"rows": done.rows, "cursor": done.cursor, "file": str(output)}
+    return Answer(shape, words if output is not None else "")
 
 
 async def _count_rows(what: str, services: Services) -> int | None:
@@ -127,24 +124,23 @@ async def _count_rows(what: str, services: Services) -> int | None:
         return None
 
 
-def _export_snapshot(output: Path | None) -> None:
+async def _export_snapshot(output: Path | None, open_services: OpenServices) -> Answer:
     if output is None:
         message = "a snapshot needs a file: --out FILE"
         raise click.UsageError(message)
-
-    async def action(services: Services) -> Answer:
-        await write_snapshot(output, services)
-        is_copy = services.config.store.url is None
-        if is_copy and not is_json():
-            click.echo("it has the passwords and tokens of the store: keep it private", err=True)
-        shape = {"file": str(output), "with_secrets": is_copy}
-        return Answer(shape, f"snapshot written to {output}")
-
-    answer_with(action)
+    services = await open_services()
+    await write_snapshot(output, services)
+    is_copy = services.config.store.url is None
+    if is_copy and not is_json():
+        click.echo("it has the passwords and tokens of the store: keep it private", err=True)
+    shape = {"file": str(output), "with_secrets": is_copy}
+    return Answer(shape, f"snapshot written to {output}")
 
 
-def _export_list(output: Path | None, tag: str | None, *, with_secrets: bool) -> None:
-    feeds = with_services(lambda services: all_feeds(services, tag))
+async def _export_list(
+    output: Path | None, tag: str | None, open_services: OpenServices, *, with_secrets: bool
+) -> Answer:
+    feeds = await all_feeds(await open_services(), tag)
     outlines = [
         Outline(
             url=f.url if with_secrets else mask_address(f.url),
@@ -157,11 +153,13 @@ def _export_list(output: Path | None, tag: str | None, *, with_secrets: bool) ->
     hidden = sum(outline.url != feed.url for outline, feed in zip(outlines, feeds, strict=True))
     if hidden:
         click.echo(f"tokens are hidden in {hidden} addresses; --with-secrets writes them", err=True)
-    if is_json():
-        items = [{"url": o.url, "title": o.title, "tags": o.tags} for o in outlines]
-        show_json({"items": items, "next": None})
-    elif output is None:
-        click.echo(write_opml(outlines), nl=False)
-    else:
+
+    def show() -> None:
+        if output is None:
+            click.echo(write_opml(outlines), nl=False)
+            return
         write_file(output, write_opml(outlines), is_private=with_secrets)
         click.echo(f"{format_count(len(outlines), 'feed')} written to {output}")
+
+    items = [{"url": o.url, "title": o.title, "tags": o.tags} for o in outlines]
+    return Answer({"items": items, "next": None}, show)

@@ -13,7 +13,7 @@ from feedmill.engine.service.feed_lookup import resolve_feed, resolve_feeds
 from feedmill.engine.service.figures import feed_figures
 from feedmill.engine.service.hosts import effects_in_words
 from feedmill.engine.service.queries import remove_feed
-from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt, exit_with_error, is_json
 from feedmill.interfaces.cli.options import feeds_argument, flag
 from feedmill.interfaces.cli.output import format_count, shorten, show_facts
@@ -77,21 +77,18 @@ async def _set_paused(feeds: tuple[str, ...], services: Services, *, paused: boo
 @command()
 @feeds_argument
 @flag("--yes", "Do not ask for confirmation.")
-def remove(feeds: tuple[str, ...], *, yes: bool) -> None:
+async def remove(open_services: OpenServices, feeds: tuple[str, ...], *, yes: bool) -> Answer:
     """Delete subscriptions and their entries; raw documents are deleted by retention."""
     if not (yes or is_json() or sys.stdin.isatty()):
         exit_with_error("usage", "not a terminal: pass --yes to confirm", status=2)
-
-    async def action(services: Services) -> Answer:
-        chosen = await resolve_feeds(feeds, services)
-        if not (yes or is_json()) and not _agreed(chosen):
-            chosen = []
-        for feed in chosen:
-            await remove_feed(feed.id, services)
-        gone = [feed.id for feed in chosen]
-        return Answer({"items": gone, "next": None}, f"removed {len(gone)}")
-
-    answer_with(action)
+    services = await open_services()
+    chosen = await resolve_feeds(feeds, services)
+    if not (yes or is_json()) and not _agreed(chosen):
+        chosen = []
+    for feed in chosen:
+        await remove_feed(feed.id, services)
+    gone = [feed.id for feed in chosen]
+    return Answer({"items": gone, "next": None}, f"removed {len(gone)}")
 
 
 def _agreed(feeds: list[Feed]) -> bool:

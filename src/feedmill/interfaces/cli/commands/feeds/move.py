@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from feedmill.engine.moves.follow import MERGE_IS_FINAL, MoveResult, move_feed, undo_move
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import flag
 from feedmill.interfaces.cli.output import shorten, style_text
@@ -23,7 +23,9 @@ _WIDTH = 4_000  # characters of a line; an address may be long
 @click.argument("url", required=False)
 @flag("--force", "Move without verifying that it is the same feed.")
 @flag("--undo", "Go back to the previous address permanently.")
-def move(feed: str, url: str | None, *, force: bool, undo: bool) -> None:
+async def move(
+    open_services: OpenServices, feed: str, url: str | None, *, force: bool, undo: bool
+) -> Answer:
     """Show the address of a feed and a possible new one; with URL, move the feed there.
 
     The new address must serve the same feed, unless --force is given. The old one stays an alias,
@@ -38,16 +40,13 @@ def move(feed: str, url: str | None, *, force: bool, undo: bool) -> None:
     if (url is not None and undo) or (force and url is None):
         message = "give a URL, or --undo, or neither; --force needs a URL"
         raise click.UsageError(message)
-
-    async def action(services: Services) -> Answer:
-        found = await resolve_feed(feed, services)
-        if url is None and not undo:
-            return await _shown(found, services)
-        if url is None:
-            return _moved(found, await undo_move(found, services), "back at")
-        return _moved(found, await move_feed(found, url, services, force=force), "moved to")
-
-    answer_with(action)
+    services = await open_services()
+    found = await resolve_feed(feed, services)
+    if url is None and not undo:
+        return await _shown(found, services)
+    if url is None:
+        return _moved(found, await undo_move(found, services), "back at")
+    return _moved(found, await move_feed(found, url, services, force=force), "moved to")
 
 
 async def _shown(feed: Feed, services: Services) -> Answer:

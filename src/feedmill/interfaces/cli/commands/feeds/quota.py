@@ -8,10 +8,9 @@ from msgspec import UNSET
 from msgspec.structs import asdict
 
 from feedmill.engine.documents.quota import own_quota, quota_in_words, use_today
-from feedmill.engine.run.services import Services
 from feedmill.engine.service import queries
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.options import Number, flag, option
 from feedmill.interfaces.cli.output import show_table
 from feedmill.publish.shapes import FeedChange
@@ -25,7 +24,9 @@ from feedmill.publish.shapes import FeedChange
     type=Number(0, 1_000_000),
 )
 @flag("--default", "is_default", "Go back to the general quotas.")
-def quota(feed: str, times: float | None, *, is_default: bool) -> None:
+async def quota(
+    open_services: OpenServices, feed: str, times: float | None, *, is_default: bool
+) -> Answer:
     """Show or change how much a feed may bring at once and in a day.
 
     \b
@@ -38,26 +39,23 @@ def quota(feed: str, times: float | None, *, is_default: bool) -> None:
         message = "--times and --default exclude each other"
         raise click.UsageError(message)
     wish = None if is_default else UNSET if times is None else times
-
-    async def action(services: Services) -> Answer:
-        found = await resolve_feed(feed, services)
-        if wish is not UNSET:
-            await queries.change_feed(found.id, FeedChange(quota=wish), services)
-            found = await resolve_feed(found.id, services)
-        limits = own_quota(found.overrides, services.config.quota)
-        use = use_today(found, services.clock.now())
-        shape = {
-            "feed_id": found.id,
-            "times": found.overrides.quota,
-            "limits": asdict(limits),
-            "today": {"entries": use.entries, "bytes": use.bytes},
-            "waiting": use.waiting,
-            "reason": use.reason,
-            "words": list(quota_in_words(found, services.config.quota)),
-        }
-        return Answer(shape, lambda: _show(shape))
-
-    answer_with(action)
+    services = await open_services()
+    found = await resolve_feed(feed, services)
+    if wish is not UNSET:
+        await queries.change_feed(found.id, FeedChange(quota=wish), services)
+        found = await resolve_feed(found.id, services)
+    limits = own_quota(found.overrides, services.config.quota)
+    use = use_today(found, services.clock.now())
+    shape = {
+        "feed_id": found.id,
+        "times": found.overrides.quota,
+        "limits": asdict(limits),
+        "today": {"entries": use.entries, "bytes": use.bytes},
+        "waiting": use.waiting,
+        "reason": use.reason,
+        "words": list(quota_in_words(found, services.config.quota)),
+    }
+    return Answer(shape, lambda: _show(shape))
 
 
 def _show(shape: dict[str, Any]) -> None:

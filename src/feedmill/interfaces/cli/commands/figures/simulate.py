@@ -1,14 +1,14 @@
 """`feedmill simulate`: replay the recorded past, or a file of publication times, under a policy."""
 # Tested in tests/integration/interfaces/cli/commands/figures/test_simulate.py
 
+import asyncio
 from datetime import timedelta
 from pathlib import Path
 
 import click
 
-from feedmill.config import ScheduleConfig
+from feedmill.config import Config
 from feedmill.engine.run.atomic_file import write_file
-from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.service.simulate import (
     DEFAULT_DAYS,
@@ -17,10 +17,9 @@ from feedmill.engine.service.simulate import (
     simulate_series,
     simulate_store,
 )
-from feedmill.interfaces.cli.command import Answer, answer_with, command, print_answer
+from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.options import FILE_TO_READ, flag, option
 from feedmill.interfaces.cli.output import format_duration, show_table, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.publish.figure_shapes import PolicyFigures
 from feedmill.publish.simulation_svg import bars_svg, timeline_svg
 
@@ -46,7 +45,9 @@ _HEAD = ("policy", "requests", "per feed-day", "median", "mean", "p90", "missed"
     "Write a picture (SVG): a timeline of one feed, bars of several.",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
 )
-def simulate(
+async def simulate(
+    config: Config,
+    open_services: OpenServices,
     feed: str | None,
     series: Path | None,
     policy: str | None,
@@ -55,7 +56,7 @@ def simulate(
     plot: Path | None,
     *,
     everything: bool,
-) -> None:
+) -> Answer:
     """Compare what was recorded with another scheduling policy; no request is sent.
 
     \b
@@ -64,31 +65,20 @@ def simulate(
       feedmill simulate example.com --set price_sec=900 --plot feed.svg
       feedmill simulate --series posting_series.json --set price_sec=5400 --json
     """
-    config = config_of()
     if sum((feed is not None, everything, series is not None)) != 1:
         message = "name one feed, or give --all or --series FILE"
         raise click.UsageError(message)
-    times = b"" if series is None else series.read_bytes()
-
-    def candidate() -> ScheduleConfig:
-        return candidate_config(config.schedule, policy, settings)
-
-    def answer(result: SimulationResult) -> Answer:
-        if plot is not None:
-            write_file(plot, _plot(result).encode())
-        return Answer(result.shape, lambda: _show(result, plot))
-
-    async def over_series() -> Answer:
-        return answer(simulate_series(times, candidate()))
-
-    async def over_store(services: Services) -> Answer:
-        chosen = None if feed is None else [await resolve_feed(feed, services)]
-        return answer(await simulate_store(services, candidate(), feeds=chosen, days=days))
-
     if series is not None:
-        print_answer(run_async(over_series))
+        times = await asyncio.to_thread(series.read_bytes)
+        result = simulate_series(times, candidate_config(config.schedule, policy, settings))
     else:
-        answer_with(over_store, config=config)
+        services = await open_services()
+        chosen = None if feed is None else [await resolve_feed(feed, services)]
+        candidate = candidate_config(config.schedule, policy, settings)
+        result = await simulate_store(services, candidate, feeds=chosen, days=days)
+    if plot is not None:
+        write_file(plot, _plot(result).encode())
+    return Answer(result.shape, lambda: _show(result, plot))
 
 
 def _plot(result: SimulationResult) -> str:

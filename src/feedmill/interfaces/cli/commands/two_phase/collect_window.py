@@ -26,7 +26,7 @@ from feedmill.engine.two_phase.collect_window import (
 from feedmill.engine.two_phase.collect_window import collect_window as collect_candidates
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path
 from feedmill.errors import BlobError, ListError, StoreError, UsageError
-from feedmill.interfaces.cli.command import Answer, command, print_answer
+from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.options import (
     FILE_TO_READ,
     flag,
@@ -37,7 +37,6 @@ from feedmill.interfaces.cli.options import (
     topics_option,
 )
 from feedmill.interfaces.cli.output import format_count, progress, shorten, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async
 from feedmill.model.base import fields_of
 from feedmill.model.candidate import CandidateFile, Window
 
@@ -93,7 +92,7 @@ class _Options(NamedTuple):
 )
 @out_option("candidates.json")
 @click.argument("more", nargs=-1, metavar="[URL|FILE]...")
-def collect_window(**given: Any) -> None:  # noqa: ANN401  # as click parsed them
+async def collect_window(config: Config, **given: Any) -> Answer:  # noqa: ANN401  # as click parsed them
     """Collect everything that sources published in a time window, as candidates in a file.
 
     Nothing is stored as an entry, and no subscription is needed. The window is half-open; an end
@@ -105,37 +104,33 @@ def collect_window(**given: Any) -> None:  # noqa: ANN401  # as click parsed the
       feedmill collect-window --start 2026-01-05 --end 2026-01-11 --out week.json
       feedmill collect-window --last 24h --feeds https://example.com/feed
     """
-    config, asked = config_of(), _Options(**given)
+    asked = _Options(**given)
     announce_settings(config)
-
-    async def action() -> Answer:
-        # What is wrong with the options is said before the store is opened.
-        last = None if asked.last is None else parse_duration(asked.last)
-        addresses = _addresses((*asked.feeds, *asked.more), asked.opml)
-        topics = load_topics(asked.topic_file, asked.topic_names).topics
-        async with AsyncExitStack() as stack:
-            services = await _world(config, stack)
-            window = _window(asked, last, services)
-            sources = await _sources(asked, addresses, services)
-            with progress(len(sources), "collecting") as step:
-                file = await collect_candidates(
-                    sources,
-                    window,
-                    services,
-                    topics=[one.id for one in topics],
-                    topic_set=topics if asked.topic_file or asked.topic_names else (),
-                    prompt=asked.prompt,
-                    pages=asked.pages,
-                    step=lambda _: step(),
-                )
-        out = asked.out
-        write_candidates(out, file)
-        for stale in (screening_path(out), selection_path(out)):  # of the window before
-            stale.unlink(missing_ok=True)
-        has_failed = all(one.outcome == "failed" for one in file.sources)
-        return Answer(_shape(file, out), lambda: _say(file, out), status=int(has_failed))
-
-    print_answer(run_async(action))
+    # What is wrong with the options is said before the store is opened.
+    last = None if asked.last is None else parse_duration(asked.last)
+    addresses = _addresses((*asked.feeds, *asked.more), asked.opml)
+    topics = load_topics(asked.topic_file, asked.topic_names).topics
+    async with AsyncExitStack() as stack:
+        services = await _world(config, stack)
+        window = _window(asked, last, services)
+        sources = await _sources(asked, addresses, services)
+        with progress(len(sources), "collecting") as step:
+            file = await collect_candidates(
+                sources,
+                window,
+                services,
+                topics=[one.id for one in topics],
+                topic_set=topics if asked.topic_file or asked.topic_names else (),
+                prompt=asked.prompt,
+                pages=asked.pages,
+                step=lambda _: step(),
+            )
+    out = asked.out
+    write_candidates(out, file)
+    for stale in (screening_path(out), selection_path(out)):  # of the window before
+        stale.unlink(missing_ok=True)
+    has_failed = all(one.outcome == "failed" for one in file.sources)
+    return Answer(_shape(file, out), lambda: _say(file, out), status=int(has_failed))
 
 
 async def _world(config: Config, stack: AsyncExitStack) -> Services:

@@ -1,7 +1,6 @@
 """`feedmill held`: list, export or drop entries held for review."""
 # Tested in tests/integration/interfaces/cli/
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from feedmill.engine.service.feed_lookup import all_feeds, resolve_feeds
 from feedmill.engine.two_phase.candidates import write_candidates
 from feedmill.engine.two_phase.held_window import held_entries, held_window
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path, write_screenings
-from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, OpenServices, Printer, command
 from feedmill.interfaces.cli.options import flag, list_options, option, out_option
 from feedmill.interfaces.cli.output import show_list
 from feedmill.model.base import fields_of
@@ -71,23 +70,24 @@ async def export_held_command(
 @_feed_option
 @_tag_option
 @flag("--all", "everything", "Every held entry.")
-def drop_held_command(
-    entries: tuple[str, ...], names: tuple[str, ...], tag: str | None, *, everything: bool
-) -> None:
+async def drop_held_command(
+    open_services: OpenServices,
+    entries: tuple[str, ...],
+    names: tuple[str, ...],
+    tag: str | None,
+    *,
+    everything: bool,
+) -> Answer:
     """Drop held entries for good: later polls skip them too."""
     if not (entries or names or tag or everything):
         message = "name entries or feeds, or pass --all"
         raise click.UsageError(message)
-
-    async def action(services: Services) -> Answer:
-        chosen: Sequence[str] = entries
-        if not entries:
-            waiting = await held_entries(services.store, feeds=await _chosen(names, tag, services))
-            chosen = [one.entry_uid for one in waiting]
-        dropped = await services.store.reject_held(chosen)
-        return Answer({"dropped": dropped}, f"{dropped} dropped")
-
-    answer_with(action)
+    services, chosen = await open_services(), list(entries)
+    if not entries:
+        waiting = await held_entries(services.store, feeds=await _chosen(names, tag, services))
+        chosen = [one.entry_uid for one in waiting]
+    dropped = await services.store.reject_held(chosen)
+    return Answer({"dropped": dropped}, f"{dropped} dropped")
 
 
 async def _chosen(names: tuple[str, ...], tag: str | None, services: Services) -> list[Feed] | None:

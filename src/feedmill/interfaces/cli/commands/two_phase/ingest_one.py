@@ -14,7 +14,7 @@ from feedmill.engine.poll.ingest_one import Ingested, ingest_document, ingest_fe
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
-from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.exit import exit_with_error
 from feedmill.interfaces.cli.options import option
 from feedmill.interfaces.cli.output import shorten
@@ -36,9 +36,14 @@ from feedmill.model.fetch import RawDocument
     default=None,
     help="Store normalised texts (default) or texts as published.",
 )
-def ingest_one(
-    feed_url: str | None, file: str | None, feed_id: str | None, *, normalize: bool | None
-) -> None:
+async def ingest_one(
+    open_services: OpenServices,
+    feed_url: str | None,
+    file: str | None,
+    feed_id: str | None,
+    *,
+    normalize: bool | None,
+) -> Answer:
     """Ingest one feed once and print the counts.
 
     A file becomes a separate feed that is never polled. With --no-normalize titles and summaries are
@@ -56,18 +61,15 @@ def ingest_one(
     announce_settings(config)
     if normalize is not None:
         config = replace(config, normalise=replace(config.normalise, enabled=normalize))
-
-    async def action(services: Services) -> Answer:
-        if file is not None:
-            done = await _ingest_file(file, services)
-        elif feed_id is not None:
-            done = await ingest_feed(await resolve_feed(feed_id, services), services)
-        else:
-            feed = (await subscribe_unchecked(feed_url or "", services)).feed
-            done = await ingest_feed(feed, services)
-        return Answer(done, lambda: _say(done), status=1 if done.errors else 0)
-
-    answer_with(action, config=config)
+    services = await open_services(config)
+    if file is not None:
+        done = await _ingest_file(file, services)
+    elif feed_id is not None:
+        done = await ingest_feed(await resolve_feed(feed_id, services), services)
+    else:
+        feed = (await subscribe_unchecked(feed_url or "", services)).feed
+        done = await ingest_feed(feed, services)
+    return Answer(done, lambda: _say(done), status=1 if done.errors else 0)
 
 
 def _say(done: Ingested) -> None:

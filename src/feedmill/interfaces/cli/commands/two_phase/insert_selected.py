@@ -8,7 +8,6 @@ import click
 from msgspec.structs import replace
 
 from feedmill.app.settings import user_name
-from feedmill.engine.run.services import Services
 from feedmill.engine.two_phase import sidecar_files
 from feedmill.engine.two_phase.candidates import (
     raise_candidate_error,
@@ -16,12 +15,11 @@ from feedmill.engine.two_phase.candidates import (
     select_candidates,
 )
 from feedmill.engine.two_phase.insert_selected import insert_selected as insert_candidates
-from feedmill.interfaces.cli.command import command
-from feedmill.interfaces.cli.exit import exit_with_error, is_json
+from feedmill.interfaces.cli.command import Answer, OpenServices, command
+from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt, exit_with_error, is_json
 from feedmill.interfaces.cli.options import flag, option
-from feedmill.interfaces.cli.output import format_count, shorten, show_json
-from feedmill.interfaces.cli.run_command import run_async, with_services
-from feedmill.model.candidate import CandidateFile, WindowCandidate
+from feedmill.interfaces.cli.output import format_count, shorten
+from feedmill.model.candidate import WindowCandidate
 from feedmill.model.screening import Confirmation, InsertResult
 from feedmill.screen.injection_signs import signs_of_candidate
 
@@ -51,7 +49,8 @@ _REVIEW = "run `feedmill screen {path}` or `feedmill review {path}` first, or ad
     "With --confirm: insert the whole of a window that was neither screened nor reviewed.",
 )
 @option("--confirmed-by NAME", "Name of the person who confirms [the current user].")
-def insert_selected(
+async def insert_selected(
+    open_services: OpenServices,
     path: Path,
     selected_ids: str | None,
     selected_ids_file: Path | None,
@@ -60,7 +59,7 @@ def insert_selected(
     select_all: bool,
     confirm: bool,
     unreviewed: bool,
-) -> None:
+) -> Answer:
     """Store selected and confirmed candidates, exactly as polling would.
 
     Everything is checked before anything is written: the file, every id and every document.
@@ -75,45 +74,38 @@ def insert_selected(
         message = "give exactly one of --selected-ids, --selected-ids-file and --select-all"
         raise click.UsageError(message)
 
-    async def look() -> tuple[
-        CandidateFile, tuple[WindowCandidate, ...], sidecar_files.SelectionShownIn
-    ]:
-        file = read_candidates(path)
-        everything = [one.candidate_id for one in file.candidates]
-        selection = sidecar_files.Selection(ids=tuple(everything), shown="command-line")
-        if selected_ids_file is not None:
-            selection = sidecar_files.read_selection(selected_ids_file, file)
-        elif selected_ids is not None:
-            selection = replace(selection, ids=sidecar_files.parse_ids(selected_ids))
-        # Naming all of several is --select-all in other words.
-        is_all = select_all or (len(everything) > 1 and set(selection.ids) == set(everything))
-        is_seen = selection.shown != "command-line" or sidecar_files.was_reviewed(path, file)
-        is_unseen = is_all and confirm and not is_seen
-        if is_unseen and not unreviewed:
-            raise_candidate_error("not-reviewed", _NOT_REVIEWED, _REVIEW.format(path=path))
-        shown = "unreviewed" if is_unseen else selection.shown
-        return file, select_candidates(file, selection.ids), shown
-
-    file, wanted, shown = run_async(look)
+    file = read_candidates(path)
+    everything = tuple(one.candidate_id for one in file.candidates)
+    selection = sidecar_files.Selection(ids=everything, shown="command-line")
+    if selected_ids_file is not None:
+        selection = sidecar_files.read_selection(selected_ids_file, file)
+    elif selected_ids is not None:
+        selection = replace(selection, ids=sidecar_files.parse_ids(selected_ids))
+    # Naming all of several is --select-all in other words.
+    is_all = select_all or (len(everything) > 1 and set(selection.ids) == set(everything))
+    is_seen = selection.shown != "command-line" or sidecar_files.was_reviewed(path, file)
+    is_unseen = is_all and confirm and not is_seen
+    if is_unseen and not unreviewed:
+        raise_candidate_error("not-reviewed", _NOT_REVIEWED, _REVIEW.format(path=path))
+    shown = "unreviewed" if is_unseen else selection.shown
+    wanted = select_candidates(file, selection.ids)
     if not confirm:
         _ask(wanted)
+    services = await open_services()
+    confirmation = Confirmation(
+        confirmed_by=_confirmed_by(confirmed_by),
+        confirmed_at=services.clock.now(),
+        file_digest=file.digest,
+        candidate_ids=tuple(one.candidate_id for one in wanted),
+        shown=shown,
+    )
+    done = await insert_candidates(
+        file, confirmation.candidate_ids, confirmation, services, path=path
+    )
+    return Answer(done, lambda: _say(done))
 
-    async def action(services: Services) -> InsertResult:
-        confirmation = Confirmation(
-            confirmed_by=_confirmed_by(confirmed_by),
-            confirmed_at=services.clock.now(),
-            file_digest=file.digest,
-            candidate_ids=tuple(one.candidate_id for one in wanted),
-            shown=shown,
-        )
-        return await insert_candidates(
-            file, confirmation.candidate_ids, confirmation, services, path=path
-        )
 
-    done = with_services(action)
-    if is_json():
-        show_json(done)
-        return
+def _say(done: InsertResult) -> None:
     for number, reason in done.skipped_reasons.items():
         click.echo(f"candidate {number} skipped: {reason}", err=True)
     click.echo(
@@ -145,5 +137,7 @@ def _ask(wanted: tuple[WindowCandidate, ...]) -> None:
             click.echo("        WARNING: this text tries to steer its reader")
     if len(wanted) > _SHOWN:
         click.echo(f"        and {len(wanted) - _SHOWN} more")
-    if not click.confirm(f"Insert {format_count(len(wanted), 'entry', 'entries')}?", default=False):
-        exit_with_error("not-confirmed", "nothing was written", as_json=False)
+    question = f"Insert {format_count(len(wanted), 'entry', 'entries')}?"
+    with ctrl_c_ends_prompt():
+        if not click.confirm(question, default=False):
+            exit_with_error("not-confirmed", "nothing was written", as_json=False)

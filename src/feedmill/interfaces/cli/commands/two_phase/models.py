@@ -2,16 +2,16 @@
 # Tested in tests/integration/interfaces/cli/
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import click
 
 from feedmill.app.screeners import install_model, installed_models, remove_model, verify_model
 from feedmill.config import Config
-from feedmill.interfaces.cli.command import Answer, command
+from feedmill.interfaces.cli.command import Answer, Printer, command
 from feedmill.interfaces.cli.options import FILE_TO_READ, list_options, option
 from feedmill.interfaces.cli.output import show_list
-from feedmill.interfaces.cli.run_command import config_of
 
 _DEFAULT = "use-m"
 
@@ -38,12 +38,12 @@ async def install_model_command(config: Config, name: str, source: Path | None) 
 
 @command("list", of=models)
 @list_options()
-def list_models_command() -> None:
+async def list_models_command(config: Config) -> Printer:
     """List known models and whether they are installed."""
-    found = installed_models(config_of())
+    found = installed_models(config)
     states = {True: "installed", False: "not installed"}
     rows = [(one.id, states[one.installed], one.licence, one.about, one.path) for one in found]
-    show_list(found, ("id", "state", "licence", "about", "path"), rows)
+    return partial(show_list, found, ("id", "state", "licence", "about", "path"), rows)
 
 
 @command("verify", of=models)

@@ -16,11 +16,9 @@ from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase import candidates, sidecar_files
 from feedmill.engine.two_phase.screen import Evaluation, evaluate, screen_texts
 from feedmill.errors import TopicError, UsageError
-from feedmill.interfaces.cli.command import command
-from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.options import flag, option
-from feedmill.interfaces.cli.output import progress, shorten, show_json, show_table, style_text
-from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.output import progress, shorten, show_table, style_text
 from feedmill.model.candidate import CandidateFile
 from feedmill.model.screening import (
     Calibration,
@@ -104,7 +102,7 @@ class _Screened(NamedTuple):
     "Which bundled set to evaluate on [sustainability].",
     choices=get_args(EvaluationSet),
 )
-def screen(**given: Any) -> None:  # noqa: ANN401  # as click parsed them
+async def screen(config: Config, **given: Any) -> Answer:  # noqa: ANN401  # as click parsed them
     """Suggest keep, unsure or drop for each candidate of a file; nothing is inserted.
 
     \b
@@ -113,28 +111,21 @@ def screen(**given: Any) -> None:  # noqa: ANN401  # as click parsed them
       feedmill screen candidates.json --topics mine.toml --topic lca
       feedmill screen --evaluate --set independent
     """
-    config, asked = config_of(), _Options(**given)
+    asked = _Options(**given)
     path, ours = asked.candidates, asked.set_name or "sustainability"
-
-    async def action() -> _Screened | Evaluation:
-        if asked.no_defaults and asked.topic_file is None:
-            raise TopicError(["--no-defaults needs a topic file: pass --topics"])
-        if asked.set_name is not None and (path is not None or not asked.is_evaluation):
-            message = "--set needs --evaluate without a file"
-            raise UsageError(message)
-        if asked.is_evaluation:
-            text = screeners.evaluation_set(ours) if path is None else _text(path)
-            return await _evaluate(text, _known(asked, screeners.default_topics()), asked, config)
-        if path is None:
-            message = "give a candidate file written by `feedmill collect-window`"
-            raise UsageError(message)
-        return await _screen(path, asked, config)
-
-    result = run_async(action)
-    if isinstance(result, Evaluation):
-        _show_evaluation(result, ours if path is None else None)
-    else:
-        _show_screened(result, path)
+    if asked.no_defaults and asked.topic_file is None:
+        raise TopicError(["--no-defaults needs a topic file: pass --topics"])
+    if asked.set_name is not None and (path is not None or not asked.is_evaluation):
+        message = "--set needs --evaluate without a file"
+        raise UsageError(message)
+    if asked.is_evaluation:
+        text = screeners.evaluation_set(ours) if path is None else _text(path)
+        found = await _evaluate(text, _known(asked, screeners.default_topics()), asked, config)
+        return _evaluated_answer(found, ours if path is None else None)
+    if path is None:
+        message = "give a candidate file written by `feedmill collect-window`"
+        raise UsageError(message)
+    return _screened_answer(await _screen(path, asked, config), path)
 
 
 async def _screen(path: Path, asked: _Options, config: Config) -> _Screened:
@@ -263,21 +254,22 @@ def _labels(paths: Sequence[Path]) -> list[Label]:
     return found
 
 
-def _show_screened(done: _Screened, candidates: Path | None) -> None:
-    counts = Counter(one.suggestion for one in done.screenings)
-    if is_json():
-        show_json(
-            {
-                "path": str(done.path),
-                "counts": {name: counts.get(name, 0) for name in _ORDER},
-                "is_degraded": any(one.is_degraded for one in done.screenings),
-                "learnt_from": 0 if done.learnt is None else done.learnt.labels,
-                "topics": [one.id for one in done.topics.topics],
-                "warnings": done.warnings,
-                "screenings": [_slim(one) for one in done.screenings],
-            }
-        )
-        return
+def _screened_answer(done: _Screened, candidates: Path) -> Answer:
+    found = Counter(one.suggestion for one in done.screenings)
+    counts = {name: found.get(name, 0) for name in _ORDER}
+    shape = {
+        "path": str(done.path),
+        "counts": counts,
+        "is_degraded": any(one.is_degraded for one in done.screenings),
+        "learnt_from": 0 if done.learnt is None else done.learnt.labels,
+        "topics": [one.id for one in done.topics.topics],
+        "warnings": done.warnings,
+        "screenings": [_slim(one) for one in done.screenings],
+    }
+    return Answer(shape, lambda: _show_screened(done, counts, candidates))
+
+
+def _show_screened(done: _Screened, counts: dict[Suggestion, int], candidates: Path) -> None:
     for words in done.warnings:
         click.echo(style_text(f"warning: {shorten(words, 300)}", fg="yellow"), err=True)
     ranked = sorted(done.screenings, key=lambda one: (_ORDER[one.suggestion], -one.score))
@@ -296,7 +288,7 @@ def _show_screened(done: _Screened, candidates: Path | None) -> None:
     show_table(("id", "suggestion", "score", "topic", "title", "reason"), rows)
     ids = ", ".join(one.id for one in done.topics.topics)
     click.echo(f"topics: {shorten(ids, 300)}", err=True)
-    said = ", ".join(f"{counts.get(name, 0)} {name}" for name in _ORDER)
+    said = ", ".join(f"{count} {name}" for name, count in counts.items())
     click.echo(f"{said}; written to {done.path}; next: feedmill review {candidates}", err=True)
 
 
@@ -305,11 +297,13 @@ def _slim(screening: Screening) -> dict[str, Any]:
     return {name: value for name, value in shape.items() if name != "scores"}
 
 
+def _evaluated_answer(found: Evaluation, ours: EvaluationSet | None) -> Answer:
+    shape = {"is_our_own_set": ours is not None, "set": ours, "methods": _by_method(found)}
+    whole = {**msgspec.to_builtins(found), **shape}
+    return Answer(whole, lambda: _show_evaluation(found, ours))
+
+
 def _show_evaluation(found: Evaluation, ours: EvaluationSet | None) -> None:
-    if is_json():
-        shape = {"is_our_own_set": ours is not None, "set": ours, "methods": _by_method(found)}
-        show_json({**msgspec.to_builtins(found), **shape})
-        return
     head = ("method", "topic", "texts", "relevant", "P", "R", "F1", "AUC", "F1 cross", "unsure")
     rows = [_quality_row(one, one.topic) for one in found.qualities]
     for part, qualities in found.splits.items():

@@ -10,7 +10,7 @@ import click
 from feedmill.app.screeners import load_topics
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import feed_id_of
-from feedmill.interfaces.cli.command import Answer, Printer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, OpenServices, Printer, command
 from feedmill.interfaces.cli.options import (
     Number,
     list_options,
@@ -42,14 +42,15 @@ def screen_live() -> None:
 )
 @topics_option
 @topic_option
-def add_screen_command(
+async def add_screen_command(
+    open_services: OpenServices,
     name: str | None,
     tag: str | None,
     keep_at: float | None,
     method: LiveScreenMethod,
     topic_file: Path | None,
     topic_names: tuple[str, ...],
-) -> None:
+) -> Answer:
     """Hold new entries of a feed, or of every feed with a tag, for review.
 
     \b
@@ -60,22 +61,19 @@ def add_screen_command(
     if (name is None) == (tag is None):
         message = "give either --feed or --tag"
         raise click.UsageError(message)
-
-    async def action(services: Services) -> Answer:
-        screen = LiveScreen(
-            id=services.clock.new_id(),
-            created_at=services.clock.now(),
-            feed_id=await feed_id_of(name, services),
-            tag=tag,
-            keep_at=keep_at,
-            method=method,
-            topics=None if keep_at is None else load_topics(topic_file, topic_names),
-        )
-        await services.store.add_screen(screen)
-        words = f"added {screen.id}: new entries of {_whose(screen)} {_rule(screen)}"
-        return Answer(_screen_shape(screen), words)
-
-    answer_with(action)
+    services = await open_services()
+    screen = LiveScreen(
+        id=services.clock.new_id(),
+        created_at=services.clock.now(),
+        feed_id=await feed_id_of(name, services),
+        tag=tag,
+        keep_at=keep_at,
+        method=method,
+        topics=None if keep_at is None else load_topics(topic_file, topic_names),
+    )
+    await services.store.add_screen(screen)
+    words = f"added {screen.id}: new entries of {_whose(screen)} {_rule(screen)}"
+    return Answer(_screen_shape(screen), words)
 
 
 @command("list", of=screen_live)

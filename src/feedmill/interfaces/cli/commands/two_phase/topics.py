@@ -10,10 +10,10 @@ import click
 from msgspec.structs import replace
 
 from feedmill.app.screeners import background, open_screeners
+from feedmill.config import Config
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase.candidates import read_candidates
 from feedmill.engine.two_phase.screen import (
-    Improvement,
     Labelled,
     entries_to_label,
     improve_topic,
@@ -21,11 +21,10 @@ from feedmill.engine.two_phase.screen import (
 )
 from feedmill.engine.two_phase.sidecar_files import parse_ids
 from feedmill.errors import TopicError
-from feedmill.interfaces.cli.command import Answer, command, print_answer
-from feedmill.interfaces.cli.exit import is_json
+from feedmill.interfaces.cli.command import Answer, command
+from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt
 from feedmill.interfaces.cli.options import option
-from feedmill.interfaces.cli.output import shorten, show_json, show_table
-from feedmill.interfaces.cli.run_command import config_of, run_async
+from feedmill.interfaces.cli.output import shorten, show_table
 from feedmill.model.base import fields_of
 from feedmill.model.screening import ScreenText, Topic, TopicSet
 from feedmill.screen.language import screen_text_of
@@ -61,86 +60,75 @@ def topics() -> None:
     default="topics.toml",
     type=click.Path(dir_okay=False, path_type=Path),
 )
-def new_topic(
+async def new_topic(
     topic_id: str,
     name: str,
     description: str,
     examples: tuple[str, ...],
     not_examples: tuple[str, ...],
     path: Path,
-) -> None:
+) -> Answer:
     """Add a topic to a topic file. A name and one line are enough to begin.
 
     \b
     Examples:
       feedmill topics new compost --name Compost --description "Humus of waste."
     """
-    is_there = path.exists()
-
-    async def action() -> tuple[str, ...]:
-        known = _read(path) if is_there else TopicSet(name=path.stem, topics=())
-        if topic_named(known, topic_id) is not None:
-            raise TopicError([f"{path} has a topic {topic_id!r} already"])
-        topic = Topic(
-            id=topic_id,
-            name=name,
-            description=description,
-            examples=examples,
-            not_examples=not_examples,
-        )
-        text = write_topics(replace(known, topics=(*known.topics, topic)))
-        read_topics(text)  # every mistake before the file is written
-        write_file(path, text.encode())
-        return weaknesses(TopicSet(name="", topics=(topic,)))
-
-    weak = run_async(action)
+    known = _read_or_begin(path)
+    if topic_named(known, topic_id) is not None:
+        raise TopicError([f"{path} has a topic {topic_id!r} already"])
+    topic = Topic(
+        id=topic_id,
+        name=name,
+        description=description,
+        examples=examples,
+        not_examples=not_examples,
+    )
+    text = write_topics(replace(known, topics=(*known.topics, topic)))
+    read_topics(text)  # every mistake before the file is written
+    write_file(path, text.encode())
+    weak = weaknesses(TopicSet(name="", topics=(topic,)))
     lines = [f"added {topic_id} to {path}", *weak, f"next: feedmill topics improve {path} WINDOW"]
     shape = {"id": topic_id, "path": str(path), "warnings": list(weak)}
-    print_answer(Answer(shape, "\n".join(lines)))
+    return Answer(shape, "\n".join(lines))
 
 
 @command("test", of=topics)
 @click.argument("path", type=_path, metavar="FILE")
 @click.argument("window", type=_path, metavar="WINDOW")
-def test_topics(path: Path, window: Path) -> None:
+async def test_topics(config: Config, path: Path, window: Path) -> Answer:
     """Show the best entries of a window for each topic. Nothing is written."""
-    config = config_of()
-
-    async def action() -> tuple[TopicSet, list[dict[str, Any]]]:
-        known, texts = _with_background(_read(path)), _texts(window)
-        titles = {text.ref: text.title for text in texts}
-        rows: list[dict[str, Any]] = []
-        async with open_screeners(config) as opened:
-            for (
-                topic
-            ) in known.topics:  # each alone: among several an entry is about the best one only
-                said = await screen_texts(
-                    texts,
-                    choose_topics(known, [topic.id]),
-                    opened.screeners,
-                    config.screen,
-                    asked=opened.asked,
+    known, texts = _with_background(_read(path)), _texts(window)
+    titles = {text.ref: text.title for text in texts}
+    rows: list[dict[str, Any]] = []
+    async with open_screeners(config) as opened:
+        for topic in known.topics:  # each alone: among several an entry is about the best one only
+            said = await screen_texts(
+                texts,
+                choose_topics(known, [topic.id]),
+                opened.screeners,
+                config.screen,
+                asked=opened.asked,
+            )
+            rows += [
+                fields_of(
+                    one,
+                    "topic candidate_id suggestion score",
+                    topic=topic.id,
+                    score=round(one.score, 3),
+                    title=titles[one.candidate_id],
                 )
-                rows += [
-                    fields_of(
-                        one,
-                        "topic candidate_id suggestion score",
-                        topic=topic.id,
-                        score=round(one.score, 3),
-                        title=titles[one.candidate_id],
-                    )
-                    for one in sorted(said, key=lambda one: -one.score)[:_BEST]
-                ]
-        return known, rows
+                for one in sorted(said, key=lambda one: -one.score)[:_BEST]
+            ]
+    warnings = weaknesses(known)
 
-    known, rows = run_async(action)
-    if is_json():
-        show_json({"items": rows, "next": None, "warnings": list(weaknesses(known))})
-        return
-    head = ("topic", "id", "suggestion", "score", "title")
-    show_table(head, [[str(cell) for cell in row.values()] for row in rows])
-    for words in weaknesses(known):
-        click.echo(f"note: {words}", err=True)
+    def show() -> None:
+        head = ("topic", "id", "suggestion", "score", "title")
+        show_table(head, [[str(cell) for cell in row.values()] for row in rows])
+        for words in warnings:
+            click.echo(f"note: {words}", err=True)
+
+    return Answer({"items": rows, "next": None, "warnings": list(warnings)}, show)
 
 
 @command("improve", of=topics)
@@ -150,44 +138,36 @@ def test_topics(path: Path, window: Path) -> None:
 @option("--count", "Entries to label.", least=4, most=100, default=10)
 @option("--about", "Instead of asking: ids of entries about the topic, such as 3,7.")
 @option("--not-about", "Instead of asking: ids of entries about something else.")
-def improve(
+async def improve(
+    config: Config,
     path: Path,
     window: Path,
     name: str | None,
     count: int,
     about: str | None,
     not_about: str | None,
-) -> None:
+) -> Answer:
     """Label entries of a window and refit a topic. It shows how well the topic does before and after.
 
     On a terminal it shows ten entries and asks whether each is about the topic. What you say becomes examples
     and counter-examples, unless the topic would do worse with them.
     """
-    config = config_of()
-    known = run_async(lambda: _loaded(path))
+    known = _with_background(_read(path))
     topic = _chosen(known, name)
-
-    async def pick() -> list[ScreenText]:
+    if about is not None or not_about is not None:
+        labelled = _given(window, about, not_about)
+    else:
         alone = with_digest(replace(known, topics=(topic,)))
         async with open_screeners(config) as opened:
-            return await entries_to_label(
+            picked = await entries_to_label(
                 _texts(window), alone, opened.screeners, config.screen, count
             )
-
-    labelled = (
-        _given(window, about, not_about)
-        if about is not None or not_about is not None
-        else _asked(run_async(pick), topic)
-    )
+        labelled = _asked(picked, topic)
     if len(labelled) < _FEWEST_LABELS or len({one.is_relevant for one in labelled}) < 2:
         message = f"at least {_FEWEST_LABELS} entries of both kinds are needed; nothing was written"
         raise click.UsageError(message)
-
-    async def action() -> Improvement:
-        async with open_screeners(config) as opened:
-            return await improve_topic(known, topic.id, labelled, opened.screeners, config.screen)
-
-    done = run_async(action)
+    async with open_screeners(config) as opened:
+        done = await improve_topic(known, topic.id, labelled, opened.screeners, config.screen)
     if done.is_changed:
         own = _read(path)
         kept = tuple(done.topic if one.id == topic.id else one for one in own.topics)
@@ -205,11 +185,7 @@ def improve(
         f"AUC {done.auc_before:.2f} before, {done.auc_after:.2f} after\n"
         f"{len(labelled)} entries, each measured without itself; {change}"
     )
-    print_answer(Answer(shape, words))
-
-
-async def _loaded(path: Path) -> TopicSet:
-    return _with_background(_read(path))
+    return Answer(shape, words)
 
 
 def _read(path: Path) -> TopicSet:
@@ -217,6 +193,10 @@ def _read(path: Path) -> TopicSet:
         return read_topics(path.read_text("utf-8-sig"))
     except UnicodeDecodeError as problem:
         raise TopicError([f"{path} is not UTF-8 text"]) from problem
+
+
+def _read_or_begin(path: Path) -> TopicSet:
+    return _read(path) if path.exists() else TopicSet(name=path.stem, topics=())
 
 
 def _with_background(own: TopicSet) -> TopicSet:
@@ -259,11 +239,12 @@ def _asked(texts: Sequence[ScreenText], topic: Topic) -> list[Labelled]:
             f"{number}/{len(texts)}  {shorten(text.title, 200)}  ({shorten(text.feed_title, 60)})"
         )
         click.echo(f"      {shorten(text.summary, 300)}")
-        said = click.prompt(
-            f"Is it about {shorten(topic.name, 60)}? y, n, s to skip",
-            type=click.Choice(("y", "n", "s")),
-            show_choices=False,
-        )
+        with ctrl_c_ends_prompt():
+            said = click.prompt(
+                f"Is it about {shorten(topic.name, 60)}? y, n, s to skip",
+                type=click.Choice(("y", "n", "s")),
+                show_choices=False,
+            )
         if said != "s":
             found.append(Labelled(text, said == "y"))
     return found

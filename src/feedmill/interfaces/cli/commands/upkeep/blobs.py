@@ -21,10 +21,9 @@ from feedmill.engine.maintain.raw_store import delete_moved as drop_all
 from feedmill.engine.ports.io import Blobs
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError
-from feedmill.interfaces.cli.command import Answer, answer_with, command
+from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.options import flag
 from feedmill.interfaces.cli.output import format_count, progress, shorten, style_text
-from feedmill.interfaces.cli.run_command import config_of
 
 _LOCAL: Final = "local"
 
@@ -37,7 +36,9 @@ def blobs() -> None:
 @command("migrate", of=blobs)
 @click.argument("places", nargs=-1, required=True, metavar="[FROM] TO")
 @flag("--drop-old", "Read and hash every document in TO, then delete the segments in FROM.")
-def migrate_blobs_command(places: tuple[str, ...], *, drop_old: bool) -> None:
+async def migrate_blobs_command(
+    config: Config, open_services: OpenServices, places: tuple[str, ...], *, drop_old: bool
+) -> Answer:
     """Copy all raw documents to another raw store and verify each copy.
 
     FROM and TO are s3://bucket/prefix, gs://bucket/prefix, az://container/prefix, file:///folder,
@@ -54,24 +55,20 @@ def migrate_blobs_command(places: tuple[str, ...], *, drop_old: bool) -> None:
       FEEDMILL_BLOBS_URL=s3://my-bucket/feedmill \\
         feedmill blobs migrate local s3://my-bucket/feedmill --drop-old
     """
-    config = config_of()
     old, new = _two(places, config)
-
-    async def action(services: Services) -> Answer:
-        if drop_old:
-            _refuse_place_in_use(old, config)
-        async with AsyncExitStack() as stack:
-            source = await _open(old, config, services, stack)
-            target = await _open(new, config, services, stack)
-            total = len(await segments_to_move(source, target, services.store))
-            with progress(total, "copying segments") as step:
-                done = await move_blobs(source, target, services.store, step=step)
-            if drop_old and not done.problems:
-                done = await drop_all(source, target, services.store, done)
-        shape = {"from": old, "to": new, "carried": done}
-        return Answer(shape, lambda: _say(done, new), status=1 if done.problems else 0)
-
-    answer_with(action, config=config)
+    services = await open_services()
+    if drop_old:
+        _refuse_place_in_use(old, config)
+    async with AsyncExitStack() as stack:
+        source = await _open(old, config, services, stack)
+        target = await _open(new, config, services, stack)
+        total = len(await segments_to_move(source, target, services.store))
+        with progress(total, "copying segments") as step:
+            done = await move_blobs(source, target, services.store, step=step)
+        if drop_old and not done.problems:
+            done = await drop_all(source, target, services.store, done)
+    shape = {"from": old, "to": new, "carried": done}
+    return Answer(shape, lambda: _say(done, new), status=1 if done.problems else 0)
 
 
 @command("adopt", of=blobs, takes_raw=True)
