@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import click
 
@@ -55,11 +55,20 @@ FILE_TO_READ: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_TO_WRITE: Final = click.Path(dir_okay=False, path_type=Path)
 
 
+def usage_error(message: str) -> NoReturn:
+    """Refuse what the options say together."""
+    raise click.UsageError(message)
+
+
+def bad_value(message: str, option: str | None = None) -> NoReturn:
+    """Refuse the value of an option; click names the one that it converts."""
+    raise click.BadParameter(message, param_hint=option) from None
+
+
 def parse_text(text: str) -> str:
     """The text of an option. An empty one is a variable that a script did not set, not "any"."""
     if not text.strip():
-        message = "it is empty; leave the option out instead"
-        raise click.BadParameter(message)
+        bad_value("it is empty; leave the option out instead")
     return text
 
 
@@ -207,7 +216,7 @@ def check_options(**wished: Any) -> None:  # noqa: ANN401  # fields of a wish fo
         words, _, field = mistake_in_words(problem, FeedWish).partition(" - at `$.")
         name = field.split("[")[0].removesuffix("`").removesuffix("_sec").removesuffix("s")
         hint = f"--{name.replace('_', '-')}"
-        raise click.BadParameter(words, param_hint=hint) from None
+        bad_value(words, hint)
 
 
 def parse_time(text: str) -> datetime:
@@ -216,8 +225,7 @@ def parse_time(text: str) -> datetime:
 
     moment = parse_date(text)
     if moment is None:
-        message = f"{text!r} is not a time; use a format like 2025-10-14 or 2025-10-14T09:30:00Z"
-        raise click.BadParameter(message)
+        bad_value(f"{text!r} is not a time; use a format like 2025-10-14 or 2025-10-14T09:30:00Z")
     return moment
 
 
@@ -227,10 +235,8 @@ def parse_duration(text: str) -> timedelta:
         return timedelta(0)
     match = _SPELLING.fullmatch(text)
     if match is None:
-        message = f"{text!r} is not a duration; use a format like 90d, 12h, 30m or 45s"
-        raise click.BadParameter(message)
+        bad_value(f"{text!r} is not a duration; use a format like 90d, 12h, 30m or 45s")
     duration = timedelta(**{_UNITS[match[2]]: int(match[1])})
     if duration > _LONGEST:
-        message = f"{text!r} is too long: {_LONGEST.days}d is the most"
-        raise click.BadParameter(message)
+        bad_value(f"{text!r} is too long: {_LONGEST.days}d is the most")
     return duration

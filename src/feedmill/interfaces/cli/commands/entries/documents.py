@@ -18,7 +18,7 @@ from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.errors import FeedmillError, NotFoundError
 from feedmill.interfaces.cli.command import Answer, OpenServices, Printer, command
 from feedmill.interfaces.cli.exit import exit_with_error, is_json
-from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.options import flag, option, usage_error
 from feedmill.interfaces.cli.output import format_count, shorten, style_text
 from feedmill.model.derived.document_diff import EntryChange, FetchDiff, FieldChange
 from feedmill.publish.to_json import fetch_wire
@@ -72,8 +72,7 @@ async def diff(open_services: OpenServices, what: tuple[str, ...]) -> Answer:
       feedmill diff 0198f2d1-… 0198f2e7-… --json | jq '.diff.entries[].change'
     """
     if len(what) > 2:  # two are compared
-        message = "give two fetch ids, or one feed"
-        raise click.UsageError(message)
+        usage_error("give two fetch ids, or one feed")
     services = await open_services()
     try:
         if len(what) == 1:

@@ -12,7 +12,7 @@ from feedmill.engine.service.feed_lookup import feed_id_of
 from feedmill.engine.service.ranges import check_filter
 from feedmill.errors import NotFoundError
 from feedmill.interfaces.cli.command import Answer, command, show_pages
-from feedmill.interfaces.cli.options import flag, list_options, option, parse_time
+from feedmill.interfaces.cli.options import flag, list_options, option, parse_time, usage_error
 from feedmill.interfaces.cli.output import emphasised, shorten, show_facts, show_text
 from feedmill.model.event import StoredEntry
 from feedmill.model.page import EntryFilter, Page
@@ -51,8 +51,7 @@ async def filter_of(chosen: dict[str, Any], services: Services) -> EntryFilter:
     given = dict(chosen)
     name, order = given.pop("feed"), given.pop("order")
     if given["duplicates"] and given["clusters"]:
-        message = "--duplicates and --clusters exclude each other"
-        raise click.UsageError(message)
+        usage_error("--duplicates and --clusters exclude each other")
     once = "cluster" if given.pop("clusters") else "hide"
     given["duplicates"] = "include" if given["duplicates"] else once
     feed_id = await feed_id_of(name, services)

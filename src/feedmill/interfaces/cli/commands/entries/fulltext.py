@@ -18,7 +18,7 @@ from feedmill.errors import NotFoundError, UsageError, extra_hint
 from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.commands.entries.clusters import switch_feeds
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import feeds_argument, flag, option
+from feedmill.interfaces.cli.options import feeds_argument, flag, option, usage_error
 from feedmill.interfaces.cli.output import format_count, shorten
 from feedmill.model.derived.fetched import FullText
 from feedmill.normalise.text import clean_text
@@ -104,8 +104,7 @@ async def replay_command(
 ) -> Answer:
     """Extract stored pages again. With today's extractor and selectors; nothing is fetched."""
     if not feeds and not everything:
-        message = "name feeds or pass --all"
-        raise click.UsageError(message)
+        usage_error("name feeds or pass --all")
     services, version = await open_services(), extractor_version()
     named = [feed.id for feed in await resolve_feeds(feeds, services)]
     chosen: list[str | None] = [None] if everything else [*named]

@@ -25,7 +25,7 @@ from feedmill.engine.service.feed_lookup import all_feeds, iterate_feeds, resolv
 from feedmill.errors import UsageError
 from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import flag, option, parse_time
+from feedmill.interfaces.cli.options import flag, option, parse_time, usage_error
 from feedmill.interfaces.cli.output import progress, shorten, show_json_line
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
@@ -147,15 +147,13 @@ def replay(
       feedmill replay --all --against old.ndjson      (with the new one)
     """
     if bool(feeds) == everything:
-        message = "name feeds or pass --all, and not both"
-        raise click.UsageError(message)
+        usage_error("name feeds or pass --all, and not both")
     asked = _History(**options)
     if not (history or any(options.values())):
         _replay_last(feeds, everything=everything, write=write)
         return
     if write or (asked.record and (asked.against or asked.gate)):
-        message = "a replay over history only reads: leave out --write, and give --record alone"
-        raise click.UsageError(message)
+        usage_error("a replay over history only reads: leave out --write, and give --record alone")
     names = None if everything else feeds
     if asked.record is not None:
         _record(names, asked)

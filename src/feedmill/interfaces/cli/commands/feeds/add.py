@@ -24,7 +24,7 @@ from feedmill.errors import AddressError, FeedmillError, NoFeedError, UsageError
 from feedmill.fetch.proxy import read_proxy
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt, exit_with_error, is_json
-from feedmill.interfaces.cli.options import check_options, flag, option
+from feedmill.interfaces.cli.options import bad_value, check_options, flag, option
 from feedmill.interfaces.cli.output import (
     format_count,
     progress,
@@ -195,8 +195,7 @@ def _headers(lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon or not name.strip():
-            message = f"{line!r} is not NAME:VALUE"
-            raise click.BadParameter(message, param_hint="--header")
+            bad_value(f"{line!r} is not NAME:VALUE", "--header")
         headers.append((name.strip(), value.strip()))
     return tuple(headers)
 
@@ -204,13 +203,12 @@ def _headers(lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
 def _overrides(own: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> FeedOverrides:
     shortest, longest = own["min_interval_sec"], own["max_interval_sec"]
     if shortest and longest and shortest > longest:
-        message = f"{shortest} s is above --max-interval {longest}"
-        raise click.BadParameter(message, param_hint="--min-interval")
+        bad_value(f"{shortest} s is above --max-interval {longest}", "--min-interval")
     if own["proxy"] is not None:
         try:
             read_proxy(own["proxy"])
         except UsageError as problem:
-            raise click.BadParameter(str(problem), param_hint="--proxy") from None
+            bad_value(str(problem), "--proxy")
     password = click.prompt("Password", hide_input=True) if own["username"] else None
     return FeedOverrides(
         min_interval_sec=shortest,

@@ -16,7 +16,7 @@ from feedmill.engine.subscribe.list_formats import Outline, write_opml
 from feedmill.errors import StoreError
 from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import FILE_TO_WRITE, flag, option, parse_time
+from feedmill.interfaces.cli.options import FILE_TO_WRITE, flag, option, parse_time, usage_error
 from feedmill.interfaces.cli.output import format_count, progress
 from feedmill.model.addresses import mask_address
 from feedmill.model.running.export import ExportFilter, ExportFormat, ExportName
@@ -67,18 +67,15 @@ async def export(
     """
     used = [name.replace("form", "format") for name in _TABLE_OPTIONS if options[name]]
     if what is not None and with_secrets:
-        message = "--with-secrets is for a list of subscriptions; leave out WHAT"
-        raise click.UsageError(message)
+        usage_error("--with-secrets is for a list of subscriptions; leave out WHAT")
     if what is None:
         if used:
-            message = f"--{used[0]} is for a table: feedmill export entries --{used[0]} …"
-            raise click.UsageError(message)
+            usage_error(f"--{used[0]} is for a table: feedmill export entries --{used[0]} …")
         return await _export_list(output, tag, open_services, with_secrets=with_secrets)
     if what == _SNAPSHOT:
         if tag is not None or (used and (used, options["form"]) != (["format"], "sqlite")):
             name = "tag" if tag is not None else used[0]
-            message = f"--{name} is for a table; a snapshot is one SQLite file with all of them"
-            raise click.UsageError(message)
+            usage_error(f"--{name} is for a table; a snapshot is one SQLite file with all of them")
         return await _export_snapshot(output, open_services)
     return await _export_table(what, output, tag, open_services, **options)
 
@@ -99,8 +96,9 @@ async def _export_table(
     form = form or "ndjson"
     check_range(since, until)
     if output is None and (is_json() or resume or form not in STREAMED):
-        message = f"{'--resume' if resume else form if form not in STREAMED else '--json'} needs a file: --out FILE"
-        raise click.UsageError(message)
+        usage_error(
+            f"{'--resume' if resume else form if form not in STREAMED else '--json'} needs a file: --out FILE"
+        )
     services = await open_services()
     feed_id = await feed_id_of(feed, services)
     where = ExportFilter(since=since, until=until, feed_id=feed_id, tag=tag)
@@ -126,8 +124,7 @@ async def _count_rows(what: str, services: Services) -> int | None:
 
 async def _export_snapshot(output: Path | None, open_services: OpenServices) -> Answer:
     if output is None:
-        message = "a snapshot needs a file: --out FILE"
-        raise click.UsageError(message)
+        usage_error("a snapshot needs a file: --out FILE")
     services = await open_services()
     await write_snapshot(output, services)
     is_copy = services.config.store.url is None

@@ -10,7 +10,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.command import show_pages
-from feedmill.interfaces.cli.options import flag, list_options, option
+from feedmill.interfaces.cli.options import flag, list_options, option, usage_error
 from feedmill.interfaces.cli.output import format_duration, show_table
 from feedmill.interfaces.cli.run_command import config_of
 from feedmill.model.addresses import mask_address
@@ -54,8 +54,7 @@ def list_(
       feedmill list --host example.com --json
     """
     if failing and state not in (None, "failing"):
-        message = f"--failing and --state {state} contradict each other; give one of them"
-        raise click.UsageError(message)
+        usage_error(f"--failing and --state {state} contradict each other; give one of them")
     state = "failing" if failing else "lost" if lost else state
 
     async def find(services: Services, after: str | None, limit: int) -> Page[Feed]:

@@ -9,7 +9,7 @@ from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import flag
+from feedmill.interfaces.cli.options import flag, usage_error
 from feedmill.interfaces.cli.output import shorten, style_text
 from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed, Move
@@ -38,8 +38,7 @@ async def move(
       feedmill move paper --undo
     """
     if (url is not None and undo) or (force and url is None):
-        message = "give a URL, or --undo, or neither; --force needs a URL"
-        raise click.UsageError(message)
+        usage_error("give a URL, or --undo, or neither; --force needs a URL")
     services = await open_services()
     found = await resolve_feed(feed, services)
     if url is None and not undo:

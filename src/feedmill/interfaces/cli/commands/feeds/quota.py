@@ -11,7 +11,7 @@ from feedmill.engine.documents.quota import own_quota, quota_in_words, use_today
 from feedmill.engine.service import queries
 from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.interfaces.cli.command import Answer, OpenServices, command
-from feedmill.interfaces.cli.options import Number, flag, option
+from feedmill.interfaces.cli.options import Number, flag, option, usage_error
 from feedmill.interfaces.cli.output import show_table
 from feedmill.publish.shapes import FeedChange
 
@@ -36,8 +36,7 @@ async def quota(
       feedmill quota https://example.com/feed --default
     """
     if is_default and times is not None:
-        message = "--times and --default exclude each other"
-        raise click.UsageError(message)
+        usage_error("--times and --default exclude each other")
     wish = None if is_default else UNSET if times is None else times
     services = await open_services()
     found = await resolve_feed(feed, services)

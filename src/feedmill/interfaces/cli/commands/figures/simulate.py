@@ -18,7 +18,7 @@ from feedmill.engine.service.simulate import (
     simulate_store,
 )
 from feedmill.interfaces.cli.command import Answer, OpenServices, command
-from feedmill.interfaces.cli.options import FILE_TO_READ, flag, option
+from feedmill.interfaces.cli.options import FILE_TO_READ, flag, option, usage_error
 from feedmill.interfaces.cli.output import format_duration, show_table, style_text
 from feedmill.publish.figure_shapes import PolicyFigures
 from feedmill.publish.simulation_svg import bars_svg, timeline_svg
@@ -66,8 +66,7 @@ async def simulate(
       feedmill simulate --series posting_series.json --set price_sec=5400 --json
     """
     if sum((feed is not None, everything, series is not None)) != 1:
-        message = "name one feed, or give --all or --series FILE"
-        raise click.UsageError(message)
+        usage_error("name one feed, or give --all or --series FILE")
     if series is not None:
         times = await asyncio.to_thread(series.read_bytes)
         result = simulate_series(times, candidate_config(config.schedule, policy, settings))

@@ -33,7 +33,7 @@ from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.commands.servers.run import run_engine, show_refresh, show_refresh_json
 from feedmill.interfaces.cli.exit import exit_interrupted, is_json
-from feedmill.interfaces.cli.options import Number, option
+from feedmill.interfaces.cli.options import Number, bad_value, option
 from feedmill.interfaces.cli.output import shorten, show_json_line, style_text
 from feedmill.interfaces.cli.run_command import SignalHandler, bounded_stop, config_of, run_async
 from feedmill.interfaces.cli.servers import port_or_any
@@ -98,8 +98,7 @@ def demo(  # one parameter for each option
       feedmill demo --for 0    # until Ctrl-C, to look around in the console
     """
     if keep is not None and any(keep.glob("*")):
-        message = f"{keep} is not empty; choose an empty folder"
-        raise click.BadParameter(message, param_hint="--keep")
+        bad_value(f"{keep} is not empty; choose an empty folder", "--keep")
     config = config_of()
     set_up_logging(-1, as_json=False)  # each refresh is shown below; the log would say it twice
 

@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
-import click
 import msgspec
 
 from feedmill.config import Config
 from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import Number, option
+from feedmill.interfaces.cli.options import Number, option, usage_error
 from feedmill.interfaces.cli.output import shorten
 from feedmill.interfaces.cli.run_command import config_of
 
@@ -46,8 +45,7 @@ def healthcheck(url: str | None, timeout_sec: float) -> None:
     """
     address = url or health_url_of(config_of())
     if not address.startswith(("http://", "https://")):
-        message = f"{address!r} is not a URL; it must begin with http:// or https://"
-        raise click.UsageError(message)
+        usage_error(f"{address!r} is not a URL; it must begin with http:// or https://")
     try:
         answer = _ask(address, timeout_sec)
     except (OSError, http.client.HTTPException) as problem:

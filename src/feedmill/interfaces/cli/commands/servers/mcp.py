@@ -14,7 +14,7 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import SIGNALS, exit_interrupted, is_json
 from feedmill.interfaces.cli.long_running import wait_until_stopped
-from feedmill.interfaces.cli.options import option
+from feedmill.interfaces.cli.options import bad_value, option
 from feedmill.interfaces.cli.output import show_json_line
 from feedmill.interfaces.cli.run_command import (
     STOP_LIMIT,
@@ -34,8 +34,7 @@ def parse_listen_address(text: str) -> tuple[str, int]:
     """Host and port to listen on; a port alone means loopback."""
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > _MOST_PORT:
-        message = f"{text!r} has no port; use a format like 127.0.0.1:8643"
-        raise click.BadParameter(message)
+        bad_value(f"{text!r} has no port; use a format like 127.0.0.1:8643")
     return host or "127.0.0.1", int(port)
 
 

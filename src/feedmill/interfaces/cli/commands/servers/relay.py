@@ -17,7 +17,7 @@ from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli import long_running
 from feedmill.interfaces.cli.command import command
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import duration_option, option, webhooks_option
+from feedmill.interfaces.cli.options import duration_option, option, usage_error, webhooks_option
 from feedmill.interfaces.cli.output import format_count, show_json_line
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 from feedmill.model.event import Relayed
@@ -98,8 +98,7 @@ def _check(config: Config, after: int | None, *, webhooks: bool) -> None:
     if config.bus.url is not None:
         return
     if after is not None or not webhooks:
-        message = "no bus is configured; set FEEDMILL_BUS_URL, such as nats://127.0.0.1:4222"
-        raise click.UsageError(message)
+        usage_error("no bus is configured; set FEEDMILL_BUS_URL, such as nats://127.0.0.1:4222")
 
 
 def _say_filled(bus: Bus, events: int) -> None:

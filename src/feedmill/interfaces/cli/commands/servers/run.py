@@ -22,6 +22,7 @@ from feedmill.interfaces.cli.options import (
     duration_option,
     flag,
     option,
+    usage_error,
     webhooks_option,
 )
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
@@ -57,11 +58,9 @@ def run(**chosen: Any) -> None:  # noqa: ANN401
       DATABASE_URL=postgresql://feedmill@db/feedmill feedmill run    # migrates
     """
     if chosen["to_stdout"] and is_json():
-        message = "--stdout prints events and --json prints refreshes; choose one"
-        raise click.UsageError(message)
+        usage_error("--stdout prints events and --json prints refreshes; choose one")
     if chosen["port"] is not None and not chosen["console"]:
-        message = "--port is the port of the console; add --console"
-        raise click.UsageError(message)
+        usage_error("--port is the port of the console; add --console")
     config = config_of()
     announce_settings(config)
     show: tuple[RefreshListener, ...] = (show_refresh_json,) if is_json() else (show_refresh,)

@@ -13,7 +13,7 @@ from feedmill.engine.two_phase.candidates import write_candidates
 from feedmill.engine.two_phase.held_window import held_entries, held_window
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path, write_screenings
 from feedmill.interfaces.cli.command import Answer, OpenServices, Printer, command
-from feedmill.interfaces.cli.options import flag, list_options, option, out_option
+from feedmill.interfaces.cli.options import flag, list_options, option, out_option, usage_error
 from feedmill.interfaces.cli.output import show_list
 from feedmill.model.base import fields_of
 from feedmill.model.feed import Feed
@@ -80,8 +80,7 @@ async def drop_held_command(
 ) -> Answer:
     """Drop held entries for good: later polls skip them too."""
     if not (entries or names or tag or everything):
-        message = "name entries or feeds, or pass --all"
-        raise click.UsageError(message)
+        usage_error("name entries or feeds, or pass --all")
     services, chosen = await open_services(), list(entries)
     if not entries:
         waiting = await held_entries(services.store, feeds=await _chosen(names, tag, services))

@@ -16,7 +16,7 @@ from feedmill.engine.service.feed_lookup import resolve_feed
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.exit import exit_with_error
-from feedmill.interfaces.cli.options import option
+from feedmill.interfaces.cli.options import option, usage_error
 from feedmill.interfaces.cli.output import shorten
 from feedmill.interfaces.cli.run_command import config_of
 from feedmill.model.fetch import RawDocument
@@ -55,8 +55,7 @@ async def ingest_one(
       feedmill ingest-one --file feed.xml --json
     """
     if sum(given is not None for given in (feed_url, file, feed_id)) != 1:
-        message = "give exactly one of --feed-url, --file and --feed-id"
-        raise click.UsageError(message)
+        usage_error("give exactly one of --feed-url, --file and --feed-id")
     config = config_of()
     announce_settings(config)
     if normalize is not None:

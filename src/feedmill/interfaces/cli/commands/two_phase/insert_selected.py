@@ -17,7 +17,7 @@ from feedmill.engine.two_phase.candidates import (
 from feedmill.engine.two_phase.insert_selected import insert_selected as insert_candidates
 from feedmill.interfaces.cli.command import Answer, OpenServices, command
 from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt, exit_with_error, is_json
-from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.options import flag, option, usage_error
 from feedmill.interfaces.cli.output import format_count, shorten
 from feedmill.model.candidate import WindowCandidate
 from feedmill.model.screening import Confirmation, InsertResult
@@ -71,8 +71,7 @@ async def insert_selected(
       feedmill insert-selected --candidates week.json --selected-ids-file ids.txt
     """
     if sum((selected_ids is not None, selected_ids_file is not None, select_all)) != 1:
-        message = "give exactly one of --selected-ids, --selected-ids-file and --select-all"
-        raise click.UsageError(message)
+        usage_error("give exactly one of --selected-ids, --selected-ids-file and --select-all")
 
     file = read_candidates(path)
     everything = tuple(one.candidate_id for one in file.candidates)

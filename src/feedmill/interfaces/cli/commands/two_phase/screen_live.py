@@ -17,6 +17,7 @@ from feedmill.interfaces.cli.options import (
     option,
     topic_option,
     topics_option,
+    usage_error,
 )
 from feedmill.interfaces.cli.output import shorten, show_list
 from feedmill.interfaces.cli.run_command import pick_one
@@ -59,8 +60,7 @@ async def add_screen_command(
       feedmill screen-live add --feed example.com --keep-at 0.8 --topic lca
     """
     if (name is None) == (tag is None):
-        message = "give either --feed or --tag"
-        raise click.UsageError(message)
+        usage_error("give either --feed or --tag")
     services = await open_services()
     screen = LiveScreen(
         id=services.clock.new_id(),

@@ -23,7 +23,7 @@ from feedmill.engine.two_phase.sidecar_files import parse_ids
 from feedmill.errors import TopicError
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt
-from feedmill.interfaces.cli.options import option
+from feedmill.interfaces.cli.options import option, usage_error
 from feedmill.interfaces.cli.output import shorten, show_table
 from feedmill.model.base import fields_of
 from feedmill.model.screening import ScreenText, Topic, TopicSet
@@ -164,8 +164,9 @@ async def improve(
             )
         labelled = _asked(picked, topic)
     if len(labelled) < _FEWEST_LABELS or len({one.is_relevant for one in labelled}) < 2:
-        message = f"at least {_FEWEST_LABELS} entries of both kinds are needed; nothing was written"
-        raise click.UsageError(message)
+        usage_error(
+            f"at least {_FEWEST_LABELS} entries of both kinds are needed; nothing was written"
+        )
     async with open_screeners(config) as opened:
         done = await improve_topic(known, topic.id, labelled, opened.screeners, config.screen)
     if done.is_changed:
@@ -209,8 +210,7 @@ def _chosen(known: TopicSet, name: str | None) -> Topic:
     found = None if name is None else topic_named(known, name)
     if found is None:
         ids = ", ".join(one.id for one in known.topics)
-        message = f"name a topic of the file with --topic: {ids}"
-        raise click.UsageError(message)
+        usage_error(f"name a topic of the file with --topic: {ids}")
     return found
 
 
@@ -224,15 +224,13 @@ def _given(window: Path, about: str | None, not_about: str | None) -> list[Label
     found = [(number, label) for ids, label in labels for number in parse_ids(ids)]
     unknown = [number for number, _ in found if number not in texts]
     if unknown:
-        message = f"the window has no candidate {unknown[0]}"
-        raise click.UsageError(message)
+        usage_error(f"the window has no candidate {unknown[0]}")
     return [Labelled(texts[number], label) for number, label in found]
 
 
 def _asked(texts: Sequence[ScreenText], topic: Topic) -> list[Labelled]:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        message = "not a terminal: give --about and --not-about"
-        raise click.UsageError(message)
+        usage_error("not a terminal: give --about and --not-about")
     found: list[Labelled] = []
     for number, text in enumerate(texts, 1):
         click.echo(

@@ -22,7 +22,7 @@ from feedmill.engine.ports.io import Blobs
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError
 from feedmill.interfaces.cli.command import Answer, OpenServices, command
-from feedmill.interfaces.cli.options import flag
+from feedmill.interfaces.cli.options import flag, usage_error
 from feedmill.interfaces.cli.output import format_count, progress, shorten, style_text
 
 _LOCAL: Final = "local"
@@ -105,13 +105,11 @@ def _say_adopted(done: AdoptResult) -> None:
 
 def _two(places: tuple[str, ...], config: Config) -> tuple[str, str]:
     if len(places) > 2:
-        message = "expected one or two addresses: [FROM] TO"
-        raise click.UsageError(message)
+        usage_error("expected one or two addresses: [FROM] TO")
     old = _whole(places[0] if len(places) > 1 else _current(config), config)
     new = _whole(places[-1], config)
     if old == new:
-        message = f"{old} already holds the documents"
-        raise click.UsageError(message)
+        usage_error(f"{old} already holds the documents")
     return old, new
 
 

@@ -11,7 +11,7 @@ from feedmill.engine.deliver.read_log import tell_if_rewound
 from feedmill.engine.ports.entries import NewestEvent
 from feedmill.engine.run.services import Services
 from feedmill.interfaces.cli.command import Answer, command
-from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.options import flag, option, usage_error
 from feedmill.interfaces.cli.output import progress, shorten, show_table, style_text
 from feedmill.model.running.worker import ComparedTable, Transfer
 from feedmill.observe.log import mask_secrets
@@ -87,8 +87,7 @@ async def compare_stores_command(
 
 def _target(target: str | None, config: Config) -> str:
     if (target or config.store.url) is None:
-        message = "give the PostgreSQL to copy into, or set FEEDMILL_STORE_URL"
-        raise click.UsageError(message)
+        usage_error("give the PostgreSQL to copy into, or set FEEDMILL_STORE_URL")
     return target or config.store.url or ""
 
 
