@@ -4,10 +4,12 @@
 HYPOTHESIS_PROFILE=explore look for new ones.
 """
 
+import asyncio
 import gc
 import os
 import signal
 from collections.abc import Generator
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Final
 
@@ -78,6 +80,16 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine in a loop of its own."""
+    if not iscoroutinefunction(pyfuncitem.obj):
+        return None
+    given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    asyncio.run(pyfuncitem.obj(**given))
+    return True
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -240,33 +240,32 @@ def test_full_texts_and_clusters_are_values(tmp_path: Path) -> None:
     tell(tmp_path, story)
 
 
-def test_a_watch_outlives_kills_of_its_server_and_sees_each_event_once(tmp_path: Path) -> None:
-    async def story() -> None:
-        seen = Diary()
-        config = Config(store=StoreConfig(home=str(tmp_path)))
-        async with hang_guard(), open_services(config) as services:
-            store = services.store
-            async with served(tmp_path, 0) as (child, address):
-                port = int(address.rpartition(":")[2])
-                async with Client(address) as client, asyncio.TaskGroup() as group:
-                    watching = group.create_task(watch(client, seen, until=120))
-                    await happen(store, 1, 40)
-                    await seen.reached(40)
-                    child.kill()
-                    await child.wait()
-                    await happen(store, 41, 80)  # while nobody serves
-                    for start in (81, 101):
-                        async with served(tmp_path, port) as (again, _):
-                            await seen.reached(start - 1)
-                            await happen(store, start, start + 19)
-                            await seen.reached(start + 9)
-                            again.kill()  # in the middle of telling, or after it
-                    async with served(tmp_path, port):
-                        await watching
+async def test_a_watch_outlives_kills_of_its_server_and_sees_each_event_once(
+    tmp_path: Path,
+) -> None:
+    seen = Diary()
+    config = Config(store=StoreConfig(home=str(tmp_path)))
+    async with hang_guard(), open_services(config) as services:
+        store = services.store
+        async with served(tmp_path, 0) as (child, address):
+            port = int(address.rpartition(":")[2])
+            async with Client(address) as client, asyncio.TaskGroup() as group:
+                watching = group.create_task(watch(client, seen, until=120))
+                await happen(store, 1, 40)
+                await seen.reached(40)
+                child.kill()
+                await child.wait()
+                await happen(store, 41, 80)  # while nobody serves
+                for start in (81, 101):
+                    async with served(tmp_path, port) as (again, _):
+                        await seen.reached(start - 1)
+                        await happen(store, start, start + 19)
+                        await seen.reached(start + 9)
+                        again.kill()  # in the middle of telling, or after it
+                async with served(tmp_path, port):
+                    await watching
 
-        assert seen.seqs == list(range(1, 121))
-
-    asyncio.run(story())
+    assert seen.seqs == list(range(1, 121))
 
 
 def noted(position: Path, seq: int) -> bool:

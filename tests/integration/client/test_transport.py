@@ -323,11 +323,8 @@ def test_base_url_without_http_is_a_usage_error(address: str) -> None:
         Client(address)
 
 
-def test_a_mill_may_live_below_a_path() -> None:
-    async def story() -> None:
-        async with hang_guard(), Publisher() as mill:
-            mill.script("/mill/events", answered(EventPage(items=(), next=0, last_seq=0)))
-            async with Client(mill.url("/mill/")) as client:
-                assert (await client.events()).items == ()
-
-    asyncio.run(story())
+async def test_a_mill_may_live_below_a_path() -> None:
+    async with hang_guard(), Publisher() as mill:
+        mill.script("/mill/events", answered(EventPage(items=(), next=0, last_seq=0)))
+        async with Client(mill.url("/mill/")) as client:
+            assert (await client.events()).items == ()

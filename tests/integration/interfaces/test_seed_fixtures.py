@@ -4,7 +4,6 @@ Two feeds. The first has a story three times (other markup, white space, trackin
 once more under another guid; each has an article of its own. 000: one item has neither guid nor link.
 """
 
-import asyncio
 import hashlib
 import json
 import unicodedata
@@ -128,24 +127,21 @@ READERS = (
 )
 
 
-def test_every_list_and_meta_feed_shows_each_article_once(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with furnished(tmp_path) as house:
-            shown = {read.__name__: sorted(map(str, await read(house))) for read in READERS}
+async def test_every_list_and_meta_feed_shows_each_article_once(tmp_path: Path) -> None:
+    async with furnished(tmp_path) as house:
+        shown = {read.__name__: sorted(map(str, await read(house))) for read in READERS}
 
-            assert shown == {read.__name__: TITLES for read in READERS}
-            found = (await house.http.get("/entries?duplicates=include")).json()["items"]
-            bridges = [one for one in found if "bridge" in one["title"].lower()]
-            assert len({one["article_id"] for one in bridges}) == 1
-            first = [one["entry_uid"] for one in bridges if one["duplicate_of"] is None]
-            assert {one["duplicate_of"] for one in bridges} == {None, *first}
-            assert len(first) == 1
-            _check_recipe(
-                await _rows(house.stage.services.store, "entries"),
-                await _rows(house.stage.services.store, "articles"),
-            )
-
-    asyncio.run(story())
+        assert shown == {read.__name__: TITLES for read in READERS}
+        found = (await house.http.get("/entries?duplicates=include")).json()["items"]
+        bridges = [one for one in found if "bridge" in one["title"].lower()]
+        assert len({one["article_id"] for one in bridges}) == 1
+        first = [one["entry_uid"] for one in bridges if one["duplicate_of"] is None]
+        assert {one["duplicate_of"] for one in bridges} == {None, *first}
+        assert len(first) == 1
+        _check_recipe(
+            await _rows(house.stage.services.store, "entries"),
+            await _rows(house.stage.services.store, "articles"),
+        )
 
 
 def _check_recipe(entries: list[dict[str, Any]], articles: list[dict[str, Any]]) -> None:

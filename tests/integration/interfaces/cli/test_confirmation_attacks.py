@@ -266,113 +266,101 @@ async def run_attacks(ask: Ask, url: str, entries: Callable[[], Awaitable[int]])
     return found
 
 
-def test_no_agent_over_http_inserts_without_a_person(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
+async def test_no_agent_over_http_inserts_without_a_person(tmp_path: Path) -> None:
+    async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
 
-            async def entries() -> int:
-                return len(await stage.entries())
+        async def entries() -> int:
+            return len(await stage.entries())
 
-            found = await run_attacks(ask, publish(stage), entries)
+        found = await run_attacks(ask, publish(stage), entries)
 
-            assert found == dict.fromkeys(AGENT_ATTACKS, 0)
-
-    asyncio.run(story())
+        assert found == dict.fromkeys(AGENT_ATTACKS, 0)
 
 
-def test_no_agent_over_standard_streams_inserts_without_a_person(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with (
-            opened(tmp_path / "publisher") as stage,
-            agent_over_stdio(tmp_path / "home", Person()) as ask,
-        ):
+async def test_no_agent_over_standard_streams_inserts_without_a_person(tmp_path: Path) -> None:
+    async with (
+        opened(tmp_path / "publisher") as stage,
+        agent_over_stdio(tmp_path / "home", Person()) as ask,
+    ):
 
-            async def entries() -> int:
-                return len((await ask("list_entries"))["entries"])
+        async def entries() -> int:
+            return len((await ask("list_entries"))["entries"])
 
-            found = await run_attacks(ask, publish(stage), entries)
+        found = await run_attacks(ask, publish(stage), entries)
 
-            assert found == dict.fromkeys(AGENT_ATTACKS, 0)
-
-    asyncio.run(story())
+        assert found == dict.fromkeys(AGENT_ATTACKS, 0)
 
 
-def test_a_ticket_of_a_person_inserts_what_they_confirmed_once_and_nothing_else(
+async def test_a_ticket_of_a_person_inserts_what_they_confirmed_once_and_nothing_else(
     tmp_path: Path,
 ) -> None:
     """Candidate 1 was confirmed. Ten attempts to get more of that ticket, five at the same moment."""
 
-    async def story() -> None:
-        async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
-            url = publish(stage)
-            window = (await collected(ask, url))["window_id"]
-            other = (await ask("collect_window", feeds=[url], start="2025-10-12"))["window_id"]
-            asked = await ask("confirm", window_id=window, candidate_ids=[1])
-            services = stage.services
-            made = await accept_question(
-                asked["question"], services.store, services.clock, services.config.mcp,
-                by="a person", shown="terminal",
-            )  # fmt: skip
+    async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
+        url = publish(stage)
+        window = (await collected(ask, url))["window_id"]
+        other = (await ask("collect_window", feeds=[url], start="2025-10-12"))["window_id"]
+        asked = await ask("confirm", window_id=window, candidate_ids=[1])
+        services = stage.services
+        made = await accept_question(
+            asked["question"], services.store, services.clock, services.config.mcp,
+            by="a person", shown="terminal",
+        )  # fmt: skip
 
-            async def insert(name: str, ids: list[int]) -> Any:
-                return await ask(
-                    "insert_selected", window_id=name, candidate_ids=ids, ticket=made.ticket
-                )
-
-            path = (await WindowLibrary(services.config).window(window)).path
-            genuine = path.read_bytes()
-            title = read_candidates(path).candidates[0].title or ""
-            for name, ids in ((window, [2]), (window, [1, 2]), (window, [1, 1, 3]), (other, [1])):
-                with pytest.raises(RefusedError, match="other-selection"):
-                    await insert(name, ids)
-            path.write_bytes(genuine.replace(title.encode(), b"Casino bonus without deposit"))
-            with pytest.raises(RefusedError):  # shown was another text
-                await insert(window, [1])
-            path.unlink()
-            path.symlink_to(path.with_name(f"{other}.json"))
-            with pytest.raises(RefusedError):  # a genuine window under the name of this one
-                await insert(window, [1])
-            path.unlink()
-            assert await stage.entries() == []
-            path.write_bytes(genuine)
-
-            done = await asyncio.gather(
-                *(insert(window, [1]) for _ in range(5)), return_exceptions=True
+        async def insert(name: str, ids: list[int]) -> Any:
+            return await ask(
+                "insert_selected", window_id=name, candidate_ids=ids, ticket=made.ticket
             )
-            again = await insert(window, [1])
+
+        path = (await WindowLibrary(services.config).window(window)).path
+        genuine = path.read_bytes()
+        title = read_candidates(path).candidates[0].title or ""
+        for name, ids in ((window, [2]), (window, [1, 2]), (window, [1, 1, 3]), (other, [1])):
             with pytest.raises(RefusedError, match="other-selection"):
-                await insert(window, [1, 2])
+                await insert(name, ids)
+        path.write_bytes(genuine.replace(title.encode(), b"Casino bonus without deposit"))
+        with pytest.raises(RefusedError):  # shown was another text
+            await insert(window, [1])
+        path.unlink()
+        path.symlink_to(path.with_name(f"{other}.json"))
+        with pytest.raises(RefusedError):  # a genuine window under the name of this one
+            await insert(window, [1])
+        path.unlink()
+        assert await stage.entries() == []
+        path.write_bytes(genuine)
 
-            assert sum(isinstance(one, dict) and not one["is_repeat"] for one in done) == 1
-            assert again["is_repeat"]
-            assert [one.title for one in await stage.entries()] == [title]
+        done = await asyncio.gather(
+            *(insert(window, [1]) for _ in range(5)), return_exceptions=True
+        )
+        again = await insert(window, [1])
+        with pytest.raises(RefusedError, match="other-selection"):
+            await insert(window, [1, 2])
 
-    asyncio.run(story())
+        assert sum(isinstance(one, dict) and not one["is_repeat"] for one in done) == 1
+        assert again["is_repeat"]
+        assert [one.title for one in await stage.entries()] == [title]
 
 
-def test_two_people_who_answer_one_question_make_one_ticket(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
-            window = (await collected(ask, publish(stage)))["window_id"]
-            asked = await ask("confirm", window_id=window, candidate_ids=[1])
-            services = stage.services
+async def test_two_people_who_answer_one_question_make_one_ticket(tmp_path: Path) -> None:
+    async with opened(tmp_path) as stage, agent(stage, Person()) as ask:
+        window = (await collected(ask, publish(stage)))["window_id"]
+        asked = await ask("confirm", window_id=window, candidate_ids=[1])
+        services = stage.services
 
-            made = await asyncio.gather(
-                *(
-                    accept_question(
-                        asked["question"], services.store, services.clock, services.config.mcp,
-                        by=f"person {number}", shown="terminal",
-                    )
-                    for number in range(6)
-                ),
-                return_exceptions=True,
-            )  # fmt: skip
+        made = await asyncio.gather(
+            *(
+                accept_question(
+                    asked["question"], services.store, services.clock, services.config.mcp,
+                    by=f"person {number}", shown="terminal",
+                )
+                for number in range(6)
+            ),
+            return_exceptions=True,
+        )  # fmt: skip
 
-            assert sum(isinstance(one, Ticket) for one in made) == 1
-            assert sum(isinstance(one, ConflictError) for one in made) == 5
-            assert await stage.entries() == []
-
-    asyncio.run(story())
+        assert sum(isinstance(one, Ticket) for one in made) == 1
+        assert sum(isinstance(one, ConflictError) for one in made) == 5
+        assert await stage.entries() == []
 
 
 INSERT: Final = ("insert-selected", "--candidates", "week.json")

@@ -19,7 +19,7 @@ AWAY, DAMAGED = "the server ended the connection", "a page is damaged"
 
 
 @pytest.mark.parametrize("question", ["counts", "due_lanes"])
-def test_a_role_ends_while_its_store_thinks_about_a_question(
+async def test_a_role_ends_while_its_store_thinks_about_a_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str
 ) -> None:
     """A large store counts for a minute; whoever stops a container waits for ten seconds."""
@@ -29,17 +29,12 @@ def test_a_role_ends_while_its_store_thinks_about_a_question(
         is_asked.set()
         await asyncio.Event().wait()
 
-    async def story() -> None:
-        config = Config(store=StoreConfig(home=str(tmp_path / "home")))
-        async with hang_guard(), open_services(config) as services:
-            monkeypatch.setattr(SqliteStore, question, think)
-            watch = Lifecycle("me")
-            async with role_services(
-                services, watch, "worker", Metrics(), metrics_port=free_port()
-            ):
-                await is_asked.wait()
-
-    asyncio.run(story())
+    config = Config(store=StoreConfig(home=str(tmp_path / "home")))
+    async with hang_guard(), open_services(config) as services:
+        monkeypatch.setattr(SqliteStore, question, think)
+        watch = Lifecycle("me")
+        async with role_services(services, watch, "worker", Metrics(), metrics_port=free_port()):
+            await is_asked.wait()
 
 
 def test_database_that_goes_away_while_a_role_starts_is_waited_for(

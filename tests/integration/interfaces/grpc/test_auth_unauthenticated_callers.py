@@ -1,6 +1,5 @@
 """A stranger without a token holds no place: neither with a call that says nothing, nor by listening."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -24,35 +23,29 @@ async def refusal(call: Any) -> Any:
     return None
 
 
-def test_a_call_without_a_token_is_refused_before_it_says_a_word(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with (
-            guarded(tmp_path) as (_, port, _),
-            grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
-        ):
-            # On the wire every kind of call begins alike; this one never sends its request.
-            call = channel.stream_stream("/feedmill.v1.Feeds/List")()
-            await call.wait_for_connection()
+async def test_a_call_without_a_token_is_refused_before_it_says_a_word(tmp_path: Path) -> None:
+    async with (
+        guarded(tmp_path) as (_, port, _),
+        grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
+    ):
+        # On the wire every kind of call begins alike; this one never sends its request.
+        call = channel.stream_stream("/feedmill.v1.Feeds/List")()
+        await call.wait_for_connection()
 
-            assert await call.code() == grpc.StatusCode.UNAUTHENTICATED
-
-    asyncio.run(story())
+        assert await call.code() == grpc.StatusCode.UNAUTHENTICATED
 
 
-def test_whoever_watches_the_health_leaves_room_for_calls(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with (
-            guarded(tmp_path, grpc=GrpcConfig(max_calls=CALLS)) as (_, port, secrets),
-            grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
-            visiting(port, token=secrets["read"]) as visitor,
-        ):
-            watch = channel.unary_stream(HEALTH)
-            told = health_pb2.HealthCheckRequest().SerializeToString()
-            calls = [watch(told) for _ in range(CALLS)]
-            ends = [await refusal(call) for call in calls]
+async def test_whoever_watches_the_health_leaves_room_for_calls(tmp_path: Path) -> None:
+    async with (
+        guarded(tmp_path, grpc=GrpcConfig(max_calls=CALLS)) as (_, port, secrets),
+        grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
+        visiting(port, token=secrets["read"]) as visitor,
+    ):
+        watch = channel.unary_stream(HEALTH)
+        told = health_pb2.HealthCheckRequest().SerializeToString()
+        calls = [watch(told) for _ in range(CALLS)]
+        ends = [await refusal(call) for call in calls]
 
-            assert ends.count(None) == CALLS // 2
-            assert set(ends) == {None, grpc.StatusCode.RESOURCE_EXHAUSTED}
-            await visitor.ask("Feeds/List")
-
-    asyncio.run(story())
+        assert ends.count(None) == CALLS // 2
+        assert set(ends) == {None, grpc.StatusCode.RESOURCE_EXHAUSTED}
+        await visitor.ask("Feeds/List")

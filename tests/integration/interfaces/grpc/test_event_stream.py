@@ -264,44 +264,40 @@ def test_a_watcher_who_comes_too_late_learns_that_events_are_gone(
     serve(story)
 
 
-def test_a_server_that_ends_tells_its_watchers_and_they_go_on_at_the_next(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with hang_guard(), opened(tmp_path) as stage:
-            await write_events(stage.services, 10)
-            async with grpc_server(stage.services) as bound:
-                visit = visiting(bound.port)
-                visitor = await visit.__aenter__()
-                call = visitor.stream("Events/Watch")
-                events, place = await read_until(call, 10)
-            with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await call.read()
-            await visit.__aexit__(None, None, None)
-            await write_events(stage.services, 10)
+async def test_a_server_that_ends_tells_its_watchers_and_they_go_on_at_the_next(
+    tmp_path: Path,
+) -> None:
+    async with hang_guard(), opened(tmp_path) as stage:
+        await write_events(stage.services, 10)
+        async with grpc_server(stage.services) as bound:
+            visit = visiting(bound.port)
+            visitor = await visit.__aenter__()
+            call = visitor.stream("Events/Watch")
+            events, place = await read_until(call, 10)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await call.read()
+        await visit.__aexit__(None, None, None)
+        await write_events(stage.services, 10)
 
-            async with (
-                grpc_server(stage.services, port=bound.port) as again,
-                visiting(again.port) as visitor,
-            ):
-                rest, _ = await read_until(visitor.stream("Events/Watch", after_seq=place), 20)
+        async with (
+            grpc_server(stage.services, port=bound.port) as again,
+            visiting(again.port) as visitor,
+        ):
+            rest, _ = await read_until(visitor.stream("Events/Watch", after_seq=place), 20)
 
-        assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
-        assert reason_of(caught.value) == "shutting-down"
-        assert numbers(events + rest) == list(range(1, 21))
-
-    asyncio.run(story())
+    assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+    assert reason_of(caught.value) == "shutting-down"
+    assert numbers(events + rest) == list(range(1, 21))
 
 
-def test_health_says_that_it_ends_before_the_server_does(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with hang_guard(), opened(tmp_path) as stage:
-            async with grpc_server(stage.services) as bound:
-                visit = visiting(bound.port)
-                visitor = await visit.__aenter__()
-                watch = visitor.stream("grpc.health.v1.Health/Watch")
-                first = told(await watch.read())
-            last = told(await watch.read())
-            await visit.__aexit__(None, None, None)
+async def test_health_says_that_it_ends_before_the_server_does(tmp_path: Path) -> None:
+    async with hang_guard(), opened(tmp_path) as stage:
+        async with grpc_server(stage.services) as bound:
+            visit = visiting(bound.port)
+            visitor = await visit.__aenter__()
+            watch = visitor.stream("grpc.health.v1.Health/Watch")
+            first = told(await watch.read())
+        last = told(await watch.read())
+        await visit.__aexit__(None, None, None)
 
-        assert (first, last) == ({"status": 1}, {"status": 2})
-
-    asyncio.run(story())
+    assert (first, last) == ({"status": 1}, {"status": 2})

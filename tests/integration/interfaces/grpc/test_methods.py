@@ -1,6 +1,5 @@
 """The gRPC door as an outside client finds it: what is there, what it answers, how it says no."""
 
-import asyncio
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -384,28 +383,25 @@ class Ailing:
         raise StoreError(message, reason="io-error")
 
 
-def test_a_store_that_cannot_be_read_shows_in_health_and_in_answers(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with (
-            hang_guard(),
-            opened(tmp_path) as stage,
-            grpc_server(stage.services._replace(store=Ailing(stage.services.store))) as bound,
-            visiting(bound.port) as visitor,
-        ):
-            health = await visitor.ask("grpc.health.v1.Health/Check")
-            with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await visitor.ask("Events/List")
+async def test_a_store_that_cannot_be_read_shows_in_health_and_in_answers(tmp_path: Path) -> None:
+    async with (
+        hang_guard(),
+        opened(tmp_path) as stage,
+        grpc_server(stage.services._replace(store=Ailing(stage.services.store))) as bound,
+        visiting(bound.port) as visitor,
+    ):
+        health = await visitor.ask("grpc.health.v1.Health/Check")
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await visitor.ask("Events/List")
 
-        assert health == {"status": 2}  # NOT_SERVING
-        assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
-        assert caught.value.details() == "the store is unavailable"
-        assert dict(caught.value.trailing_metadata()) == {
-            "feedmill-reason": "io-error",
-            "retry-after": "5",
-            "grpc-retry-pushback-ms": "5000",
-        }
-
-    asyncio.run(story())
+    assert health == {"status": 2}  # NOT_SERVING
+    assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+    assert caught.value.details() == "the store is unavailable"
+    assert dict(caught.value.trailing_metadata()) == {
+        "feedmill-reason": "io-error",
+        "retry-after": "5",
+        "grpc-retry-pushback-ms": "5000",
+    }
 
 
 def test_a_fault_of_our_own_tells_nothing_of_itself(

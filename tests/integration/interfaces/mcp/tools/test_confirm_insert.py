@@ -164,73 +164,59 @@ def test_no_file_of_the_mill_holds_a_ticket(
     with_ticket(story)
 
 
-def test_an_unknown_candidate_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
-    async def story() -> None:
-        person = Person()
-        async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, person) as ask:
-            window = (await collected(ask, publish(stage)))["window_id"]
+async def test_an_unknown_candidate_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
+    person = Person()
+    async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, person) as ask:
+        window = (await collected(ask, publish(stage)))["window_id"]
 
-            words = await ask.refusal("confirm", window_id=window, candidate_ids=[1, 99])
+        words = await ask.refusal("confirm", window_id=window, candidate_ids=[1, 99])
 
-            assert words.startswith("unknown-id: ")
-            assert person.questions == []
-
-    asyncio.run(story())
+        assert words.startswith("unknown-id: ")
+        assert person.questions == []
 
 
-def test_an_answer_that_is_sent_again_asks_again(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, Person()) as ask:
-            window = (await collected(ask, publish(stage)))["window_id"]
-            chosen = {"window_id": window, "candidate_ids": [1]}
-            asked = await _confirm(ask, chosen)
-            assert isinstance(asked, InputRequiredResult)
-            (key,) = asked.input_requests or {}
-            first = await _confirm(ask, chosen, {key: YES}, asked.request_state)
-            assert first.structured_content["status"] == "confirmed"
+async def test_an_answer_that_is_sent_again_asks_again(tmp_path: Path) -> None:
+    async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, Person()) as ask:
+        window = (await collected(ask, publish(stage)))["window_id"]
+        chosen = {"window_id": window, "candidate_ids": [1]}
+        asked = await _confirm(ask, chosen)
+        assert isinstance(asked, InputRequiredResult)
+        (key,) = asked.input_requests or {}
+        first = await _confirm(ask, chosen, {key: YES}, asked.request_state)
+        assert first.structured_content["status"] == "confirmed"
 
-            replayed = await _confirm(ask, chosen, {key: YES}, asked.request_state)
+        replayed = await _confirm(ask, chosen, {key: YES}, asked.request_state)
 
-            assert isinstance(replayed, InputRequiredResult)
-            with pytest.raises(MCPError, match="requestState"):
-                await _confirm(
-                    ask, {**chosen, "candidate_ids": [2]}, {key: YES}, asked.request_state
-                )
-
-    asyncio.run(story())
+        assert isinstance(replayed, InputRequiredResult)
+        with pytest.raises(MCPError, match="requestState"):
+            await _confirm(ask, {**chosen, "candidate_ids": [2]}, {key: YES}, asked.request_state)
 
 
-def test_a_yes_without_a_question_is_no_yes(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, Person()) as ask:
-            window = (await collected(ask, publish(stage)))["window_id"]
-            answer = await _confirm(
-                ask,
-                {"window_id": window, "candidate_ids": [1]},
-                {"feedmill.interfaces.mcp.tools.confirm:answer_of_person": YES},
-            )
+async def test_a_yes_without_a_question_is_no_yes(tmp_path: Path) -> None:
+    async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, Person()) as ask:
+        window = (await collected(ask, publish(stage)))["window_id"]
+        answer = await _confirm(
+            ask,
+            {"window_id": window, "candidate_ids": [1]},
+            {"feedmill.interfaces.mcp.tools.confirm:answer_of_person": YES},
+        )
 
-            assert isinstance(answer, InputRequiredResult)
-
-    asyncio.run(story())
+        assert isinstance(answer, InputRequiredResult)
 
 
-def test_a_person_is_not_buried_under_questions(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage) as ask:
-            window = (await collected(ask, publish(stage)))["window_id"]
-            for number in range(50):
-                stage.later(seconds=1)
-                await _wait_for_answer(stage, f"digest {number}")
+async def test_a_person_is_not_buried_under_questions(tmp_path: Path) -> None:
+    async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage) as ask:
+        window = (await collected(ask, publish(stage)))["window_id"]
+        for number in range(50):
+            stage.later(seconds=1)
+            await _wait_for_answer(stage, f"digest {number}")
 
-            words = await ask.refusal("confirm", window_id=window, candidate_ids=[1])
+        words = await ask.refusal("confirm", window_id=window, candidate_ids=[1])
 
-            assert words.startswith("too-many-questions: ")
-            stage.later(hours=25)
-            answer = await ask("confirm", window_id=window, candidate_ids=[1])
-            assert answer["status"] == "pending"
-
-    asyncio.run(story())
+        assert words.startswith("too-many-questions: ")
+        stage.later(hours=25)
+        answer = await ask("confirm", window_id=window, candidate_ids=[1])
+        assert answer["status"] == "pending"
 
 
 def _files(home: Path) -> list[bytes]:

@@ -1,6 +1,5 @@
 """Media over HTTP: listed with their progress, read by range, retried."""
 
-import asyncio
 from pathlib import Path
 
 import httpx
@@ -17,25 +16,20 @@ from feedmill_demo.server.script import Answer
 BODY = mp3(1, 700_000)
 
 
-def test_files_are_listed_read_by_range_and_retried(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with hang_guard(), opened(tmp_path) as stage:
-            publisher = stage.publisher
-            publisher.script("/1.mp3", media_file(BODY), host="127.0.0.1")
-            publisher.script("/2.mp3", Answer(status=404), host="127.0.0.1")
-            items = (episode(n, publisher.url(f"/{n}.mp3")) for n in (1, 2))
-            feed = await stage.add("/feed", podcast(*items), media=True)
-            await stage.pass_once()
-            await run_due(stage.services, *KINDS)
-            async with (
-                rest_server(stage.services, Lifecycle("the test"), port=0) as address,
-                httpx.AsyncClient(
-                    base_url=address, trust_env=False, timeout=HANG_GUARD_SEC
-                ) as http,
-            ):
-                await _read(http, feed.id)
-
-    asyncio.run(story())
+async def test_files_are_listed_read_by_range_and_retried(tmp_path: Path) -> None:
+    async with hang_guard(), opened(tmp_path) as stage:
+        publisher = stage.publisher
+        publisher.script("/1.mp3", media_file(BODY), host="127.0.0.1")
+        publisher.script("/2.mp3", Answer(status=404), host="127.0.0.1")
+        items = (episode(n, publisher.url(f"/{n}.mp3")) for n in (1, 2))
+        feed = await stage.add("/feed", podcast(*items), media=True)
+        await stage.pass_once()
+        await run_due(stage.services, *KINDS)
+        async with (
+            rest_server(stage.services, Lifecycle("the test"), port=0) as address,
+            httpx.AsyncClient(base_url=address, trust_env=False, timeout=HANG_GUARD_SEC) as http,
+        ):
+            await _read(http, feed.id)
 
 
 async def _read(http: httpx.AsyncClient, feed_id: str) -> None:

@@ -66,36 +66,35 @@ def in_world(home: Path, story: Callable[[Services], Any]) -> Any:
     return asyncio.run(told())
 
 
-def test_a_person_at_a_terminal_confirms_and_the_agent_inserts_with_the_ticket(home: Path) -> None:
-    async def story() -> None:
-        async with (
-            opened(home.parent / "elsewhere") as stage,
-            agent_over_stdio(home) as ask,
-        ):
-            window = await collected(ask, publish(stage))
-            chosen = {"window_id": window["window_id"], "candidate_ids": [1, 2]}
-            asked = await ask("confirm", **chosen)
-            status, listed, _ = await asyncio.to_thread(in_pipes, "confirm", "--list", "--json")
-            piped = await asyncio.to_thread(in_pipes, "confirm", "--code", asked["question"])
-            seen = await asyncio.to_thread(
-                at_the_terminal, "confirm", "--code", asked["question"].lower(), typed="y\n"
-            )
-            (ticket,) = TICKET.findall(seen.replace("\r", ""))
+async def test_a_person_at_a_terminal_confirms_and_the_agent_inserts_with_the_ticket(
+    home: Path,
+) -> None:
+    async with (
+        opened(home.parent / "elsewhere") as stage,
+        agent_over_stdio(home) as ask,
+    ):
+        window = await collected(ask, publish(stage))
+        chosen = {"window_id": window["window_id"], "candidate_ids": [1, 2]}
+        asked = await ask("confirm", **chosen)
+        status, listed, _ = await asyncio.to_thread(in_pipes, "confirm", "--list", "--json")
+        piped = await asyncio.to_thread(in_pipes, "confirm", "--code", asked["question"])
+        seen = await asyncio.to_thread(
+            at_the_terminal, "confirm", "--code", asked["question"].lower(), typed="y\n"
+        )
+        (ticket,) = TICKET.findall(seen.replace("\r", ""))
 
-            done = await ask("insert_selected", **chosen, ticket=ticket)
+        done = await ask("insert_selected", **chosen, ticket=ticket)
 
-            assert asked["status"] == "pending"
-            (waiting,) = json.loads(listed)["items"]
-            assert (status, waiting["code"]) == (0, asked["question"])
-            assert [one["candidate_id"] for one in waiting["candidates"]] == [1, 2]
-            assert "ticket" not in {key for key, value in waiting.items() if value}
-            assert piped[0] == 1
-            assert "not a terminal: only a person at a terminal can confirm" in piped[2]
-            assert TICKET.search(piped[1]) is None
-            assert all(one["title"] in " ".join(seen.split()) for one in waiting["candidates"])
-            assert (done["new"], done["confirmed_by"]) == (2, getpass.getuser())
-
-    asyncio.run(story())
+        assert asked["status"] == "pending"
+        (waiting,) = json.loads(listed)["items"]
+        assert (status, waiting["code"]) == (0, asked["question"])
+        assert [one["candidate_id"] for one in waiting["candidates"]] == [1, 2]
+        assert "ticket" not in {key for key, value in waiting.items() if value}
+        assert piped[0] == 1
+        assert "not a terminal: only a person at a terminal can confirm" in piped[2]
+        assert TICKET.search(piped[1]) is None
+        assert all(one["title"] in " ".join(seen.split()) for one in waiting["candidates"])
+        assert (done["new"], done["confirmed_by"]) == (2, getpass.getuser())
 
 
 def test_a_no_at_the_terminal_closes_the_question(home: Path) -> None:
