@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
@@ -33,8 +33,6 @@ from feedmill_demo.server.script import document
 CHILD = Path(__file__).parents[3] / "tests/support/children/serve_rest.py"
 ROOT = Path(__file__).parents[3]
 
-Story = Callable[[Stage, Client], Awaitable[None]]
-
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,21 +41,19 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "_LONGEST_WAIT_SEC", 0.2)
 
 
-def tell(home: Path, story: Story) -> None:
-    async def told() -> None:
-        async with (
-            hang_guard(),
-            opened(home) as stage,
-            rest_server(stage.services, Lifecycle("the test"), port=0) as address,
-            Client(address) as client,
-        ):
-            await story(stage, client)
-
-    asyncio.run(told())
+@asynccontextmanager
+async def connected(home: Path) -> AsyncIterator[tuple[Stage, Client]]:
+    async with (
+        hang_guard(),
+        opened(home) as stage,
+        rest_server(stage.services, Lifecycle("the test"), port=0) as address,
+        Client(address) as client,
+    ):
+        yield stage, client
 
 
-def test_every_question_is_answered_with_a_value(tmp_path: Path) -> None:
-    async def story(stage: Stage, client: Client) -> None:
+async def test_every_question_is_answered_with_a_value(tmp_path: Path) -> None:
+    async with connected(tmp_path) as (stage, client):
         stage.publisher.script("/feed", document(numbered(1, 2, 3)))
         added = await client.add(stage.publisher.url("/feed"), tags=["news"])
         assert added.created
@@ -108,11 +104,9 @@ def test_every_question_is_answered_with_a_value(tmp_path: Path) -> None:
         with pytest.raises(MissingError):
             await client.feed(added.id)
 
-    tell(tmp_path, story)
 
-
-def test_the_one_right_address_of_a_feed_is_asked_for(tmp_path: Path) -> None:
-    async def story(stage: Stage, client: Client) -> None:
+async def test_the_one_right_address_of_a_feed_is_asked_for(tmp_path: Path) -> None:
+    async with connected(tmp_path) as (stage, client):
         stage.publisher.script("/feed", document(numbered(1)))
         address = stage.publisher.url("/feed")
 
@@ -120,20 +114,16 @@ def test_the_one_right_address_of_a_feed_is_asked_for(tmp_path: Path) -> None:
 
         assert found.url == address
 
-    tell(tmp_path, story)
 
-
-def test_an_address_without_a_meaning_is_refused(tmp_path: Path) -> None:
-    async def story(_: Stage, client: Client) -> None:
+async def test_an_address_without_a_meaning_is_refused(tmp_path: Path) -> None:
+    async with connected(tmp_path) as (_, client):
         for address in ("", "ftp://example.org/feed", "http://169.254.169.254/latest"):
             with pytest.raises(RefusedError):
                 await client.add(address)
 
-    tell(tmp_path, story)
 
-
-def test_entries_beyond_a_page_come_all(tmp_path: Path) -> None:
-    async def story(stage: Stage, client: Client) -> None:
+async def test_entries_beyond_a_page_come_all(tmp_path: Path) -> None:
+    async with connected(tmp_path) as (stage, client):
         items = (item(number) for number in range(1_234))
         feed = await stage.add("/feed", document(rss(*items)))
         await stage.poll(feed)
@@ -142,11 +132,9 @@ def test_entries_beyond_a_page_come_all(tmp_path: Path) -> None:
 
         assert len(uids) == len(set(uids)) == 1_234
 
-    tell(tmp_path, story)
 
-
-def test_events_are_read_by_page_by_long_poll_and_as_they_happen(tmp_path: Path) -> None:
-    async def story(stage: Stage, client: Client) -> None:
+async def test_events_are_read_by_page_by_long_poll_and_as_they_happen(tmp_path: Path) -> None:
+    async with connected(tmp_path) as (stage, client):
         feed = await stage.add("/feed", document(numbered(1, 2)))
         await stage.poll(feed)
         page = await client.events(0)
@@ -163,11 +151,9 @@ def test_events_are_read_by_page_by_long_poll_and_as_they_happen(tmp_path: Path)
         async with aclosing(client.watch(page.next)) as events:
             assert (await anext(events)).seq == page.next + 1
 
-    tell(tmp_path, story)
 
-
-def test_a_token_opens_what_its_scope_allows(tmp_path: Path) -> None:
-    async def story(stage: Stage, client: Client) -> None:
+async def test_a_token_opens_what_its_scope_allows(tmp_path: Path) -> None:
+    async with connected(tmp_path) as (stage, client):
         secret = (
             await issue_token("reader", ("read",), stage.services.store, stage.services.clock)
         ).secret
@@ -180,11 +166,9 @@ def test_a_token_opens_what_its_scope_allows(tmp_path: Path) -> None:
                 await reader.add("https://example.org/feed")
             assert narrow.value.status == 403
 
-    tell(tmp_path, story)
 
-
-def test_the_example_prints_what_happens_and_remembers_where_it_was(tmp_path: Path) -> None:
-    async def story(stage: Stage, client: Client) -> None:
+async def test_the_example_prints_what_happens_and_remembers_where_it_was(tmp_path: Path) -> None:
+    async with connected(tmp_path) as (stage, client):
         position = tmp_path / "position.txt"
         printed = []
         for first in (1, 4):  # the second run goes on where the first one ended
@@ -196,11 +180,9 @@ def test_the_example_prints_what_happens_and_remembers_where_it_was(tmp_path: Pa
 
         assert printed == [b"1", b"2", b"3", b"4", b"5", b"6"]
 
-    tell(tmp_path, story)
 
-
-def test_full_texts_and_clusters_are_values(tmp_path: Path) -> None:
-    async def story(stage: Stage, client: Client) -> None:
+async def test_full_texts_and_clusters_are_values(tmp_path: Path) -> None:
+    async with connected(tmp_path) as (stage, client):
         store, now = stage.services.store, stage.clock.now()
         for name in ("a", "b"):
             await stage.add(f"/{name}", document(rss(f"<item><guid>{name}</guid></item>")))
@@ -236,8 +218,6 @@ def test_full_texts_and_clusters_are_values(tmp_path: Path) -> None:
         assert (await client.full_text(entries[0].entry_uid)).reason == "paywall"
         with pytest.raises(MissingError):
             await client.full_text(entries[1].entry_uid)
-
-    tell(tmp_path, story)
 
 
 async def test_a_watch_outlives_kills_of_its_server_and_sees_each_event_once(

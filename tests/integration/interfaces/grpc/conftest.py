@@ -1,7 +1,7 @@
-"""`serve` runs a story with a mill, its gRPC door and a visitor."""
+"""`serve` opens a mill, its gRPC door and a visitor."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +12,21 @@ from tests.support.waiting import hang_guard
 
 from feedmill.interfaces.grpc.server import grpc_server
 
-Serve = Callable[..., None]
+Serve = Callable[..., AbstractAsyncContextManager[tuple[Stage, Visitor]]]
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Serve:
-    """Run a story to its end, within its limit; the settings' parts can be given."""
+    """Open them within a limit; the settings' parts can be given."""
 
-    def run(story: Callable[[Stage, Visitor], Awaitable[None]], **parts: Any) -> None:
-        async def play() -> None:
-            async with (
-                hang_guard(),
-                opened(tmp_path, **parts) as stage,
-                grpc_server(stage.services) as bound,
-                visiting(bound.port) as visitor,
-            ):
-                await story(stage, visitor)
+    @asynccontextmanager
+    async def serving(**parts: Any) -> AsyncIterator[tuple[Stage, Visitor]]:
+        async with (
+            hang_guard(),
+            opened(tmp_path, **parts) as stage,
+            grpc_server(stage.services) as bound,
+            visiting(bound.port) as visitor,
+        ):
+            yield stage, visitor
 
-        asyncio.run(play())
-
-    return run
+    return serving

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 from tests.integration.interfaces.grpc.conftest import Serve
-from tests.support.engine_harness import NOON, Stage, opened
+from tests.support.engine_harness import NOON, opened
 from tests.support.feed_documents import paper
 from tests.support.grpc_client import Said, Visitor, reason_of, told, visiting
 from tests.support.waiting import hang_guard
@@ -92,8 +92,8 @@ def numbers(events: Sequence[Said]) -> list[int]:
     return [event["seq"] for event in events]
 
 
-def test_a_watcher_reads_what_was_and_then_what_comes(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_watcher_reads_what_was_and_then_what_comes(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         await write_events(stage.services, 5)
         call = visitor.stream("Events/Watch")
         before, _ = await read_until(call, 5)
@@ -105,11 +105,9 @@ def test_a_watcher_reads_what_was_and_then_what_comes(serve: Serve) -> None:
         assert [event["type"] for event in after] == ["feed.added", "new_entry", "new_entry"]
         assert after[1]["data"]["title"] == "Title 1"
 
-    serve(story)
 
-
-def test_a_watcher_misses_nothing_while_several_write(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_watcher_misses_nothing_while_several_write(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         call = visitor.stream("Events/Watch")
 
         async def write() -> None:
@@ -123,11 +121,9 @@ def test_a_watcher_misses_nothing_while_several_write(serve: Serve) -> None:
 
         assert numbers(events) == list(range(1, 4 * 20 * 7 + 1))
 
-    serve(story)
 
-
-def test_a_watcher_goes_on_after_a_break(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_watcher_goes_on_after_a_break(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         await write_events(stage.services, 450)
         first = visitor.stream("Events/Watch")
         events, place = await read_until(first, 1)
@@ -138,11 +134,11 @@ def test_a_watcher_goes_on_after_a_break(serve: Serve) -> None:
         assert 0 < len(events) < 450
         assert numbers(events + rest) == list(range(1, 451))
 
-    serve(story)
 
-
-def test_a_filter_lets_through_what_was_asked_for_and_moves_on_past_the_rest(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_filter_lets_through_what_was_asked_for_and_moves_on_past_the_rest(
+    serve: Serve,
+) -> None:
+    async with serve() as (stage, visitor):
         await write_events(stage.services, 30)
         wanted = await write_events(stage.services, 3)
         await write_events(stage.services, 3, kind="feed.added")
@@ -157,11 +153,9 @@ def test_a_filter_lets_through_what_was_asked_for_and_moves_on_past_the_rest(ser
         assert numbers(by_type) == [34, 35, 36]
         assert place == far == 66
 
-    serve(story)
 
-
-def test_a_watcher_that_does_not_read_holds_nobody(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_watcher_that_does_not_read_holds_nobody(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         await write_events(stage.services, 6_000)
         idle = visitor.stream("Events/Watch")
         await idle.read()
@@ -171,11 +165,12 @@ def test_a_watcher_that_does_not_read_holds_nobody(serve: Serve) -> None:
 
         assert numbers(quick) == numbers(late) == list(range(1, 6_001))
 
-    serve(story)
 
-
-def test_a_watcher_that_stops_reading_is_cut_and_knows_where_to_go_on(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_watcher_that_stops_reading_is_cut_and_knows_where_to_go_on(serve: Serve) -> None:
+    async with serve(grpc=GrpcConfig(stall_sec=2.0, max_watchers=1), access=UNPACED) as (
+        stage,
+        visitor,
+    ):
         await write_events(stage.services, 20_000)
         slow = visitor.stream("Events/Watch")
         events, _ = await read_until(slow, 1)
@@ -190,11 +185,9 @@ def test_a_watcher_that_stops_reading_is_cut_and_knows_where_to_go_on(serve: Ser
         assert numbers(events + late) == list(range(1, place + 1))
         assert place < 20_000
 
-    serve(story, grpc=GrpcConfig(stall_sec=2.0, max_watchers=1), access=UNPACED)
 
-
-def test_watchers_have_a_limit_and_one_that_leaves_makes_room(serve: Serve) -> None:
-    async def story(_: Stage, visitor: Visitor) -> None:
+async def test_watchers_have_a_limit_and_one_that_leaves_makes_room(serve: Serve) -> None:
+    async with serve(grpc=GrpcConfig(max_watchers=1), access=UNPACED) as (_, visitor):
         first = visitor.stream("Events/Watch")
         await first.read()
 
@@ -208,11 +201,9 @@ def test_watchers_have_a_limit_and_one_that_leaves_makes_room(serve: Serve) -> N
         assert dict(caught.value.trailing_metadata())["retry-after"] == "5"
         assert not next_one.done()
 
-    serve(story, grpc=GrpcConfig(max_watchers=1), access=UNPACED)
 
-
-def test_a_number_that_the_log_has_not_reached_is_refused(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_number_that_the_log_has_not_reached_is_refused(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         await write_events(stage.services, 3)
 
         with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -222,11 +213,9 @@ def test_a_number_that_the_log_has_not_reached_is_refused(serve: Serve) -> None:
         assert reason_of(caught.value) == "log-rewound"
         assert "ends at 3" in caught.value.details()
 
-    serve(story)
 
-
-def test_watcher_of_a_log_that_went_back_is_told(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_watcher_of_a_log_that_went_back_is_told(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         await write_events(stage.services, 3)
         await stage.services.store.append_rewound(
             NewestEvent(seq=9, id="x"), stage.services.clock.now()
@@ -236,13 +225,11 @@ def test_watcher_of_a_log_that_went_back_is_told(serve: Serve) -> None:
 
         assert [one["type"] for one in told] == ["log.rewound"]
 
-    serve(story)
 
-
-def test_a_watcher_who_comes_too_late_learns_that_events_are_gone(
+async def test_a_watcher_who_comes_too_late_learns_that_events_are_gone(
     serve: Serve, tmp_path: Path
 ) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+    async with serve() as (stage, visitor):
         await write_events(stage.services, 10)
         with closing(sqlite3.connect(tmp_path / DATABASE_NAME)) as connection, connection:
             connection.execute("DELETE FROM outbox WHERE seq <= 5")
@@ -260,8 +247,6 @@ def test_a_watcher_who_comes_too_late_learns_that_events_are_gone(
             "not-kept",
         )
         assert numbers(edge) == numbers(left) == [6, 7, 8, 9, 10]
-
-    serve(story)
 
 
 async def test_a_server_that_ends_tells_its_watchers_and_they_go_on_at_the_next(

@@ -7,7 +7,7 @@ from typing import Any
 import grpc
 import pytest
 from tests.integration.interfaces.grpc.conftest import Serve
-from tests.support.engine_harness import Stage, opened
+from tests.support.engine_harness import opened
 from tests.support.feed_documents import atom, atom_entry, atom_link, numbered, paper, rss, said
 from tests.support.grpc_client import PACKAGE, Visitor, reason_of, told, visiting
 from tests.support.waiting import hang_guard
@@ -36,8 +36,8 @@ async def refused(
     return caught.value.code(), reason_of(caught.value)
 
 
-def test_reflection_lists_every_service_and_its_methods(serve: Serve) -> None:
-    async def story(_: Stage, visitor: Visitor) -> None:
+async def test_reflection_lists_every_service_and_its_methods(serve: Serve) -> None:
+    async with serve() as (_, visitor):
         names = {
             service: sorted(visitor.method(f"{service}/List").containing_service.methods_by_name)
             for service in (
@@ -69,21 +69,17 @@ def test_reflection_lists_every_service_and_its_methods(serve: Serve) -> None:
         assert names["feedmill.v1.Jobs"] == ["Cancel", "Get", "List", "Retry"]
         assert names["feedmill.v1.Events"] == ["List", "Watch"]
 
-    serve(story)
-
 
 @pytest.mark.parametrize("service", ["", "feedmill.v1.Feeds", "feedmill.v1.Events"])
-def test_the_health_service_says_that_it_serves(serve: Serve, service: str) -> None:
-    async def story(_: Stage, visitor: Visitor) -> None:
+async def test_the_health_service_says_that_it_serves(serve: Serve, service: str) -> None:
+    async with serve() as (_, visitor):
         answer = await visitor.ask("grpc.health.v1.Health/Check", service=service)
 
         assert answer == {"status": 1}  # SERVING
 
-    serve(story)
 
-
-def test_a_subscription_is_added_changed_polled_and_given_up(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_subscription_is_added_changed_polled_and_given_up(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         stage.publisher.script("/feed", paper(1, 2), host="127.0.0.1")
         url = stage.publisher.url("/feed")
 
@@ -109,11 +105,9 @@ def test_a_subscription_is_added_changed_polled_and_given_up(serve: Serve) -> No
         assert gone == {}
         assert await refused(visitor, "Feeds/Get", id=feed_id) == (NOT_FOUND, "not-found")
 
-    serve(story)
 
-
-def test_a_page_with_several_feeds_is_answered_with_the_choice(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_page_with_several_feeds_is_answered_with_the_choice(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         links = "".join(
             f'<link rel="alternate" type="application/rss+xml" title="{name}" href="/{name}">'
             for name in ("one", "two")
@@ -132,11 +126,9 @@ def test_a_page_with_several_feeds_is_answered_with_the_choice(serve: Serve) -> 
         assert [found["title"] for found in several["choices"]] == ["one", "two"]
         assert chosen["feed"]["url"] == stage.publisher.url("/two")
 
-    serve(story)
 
-
-def test_a_secret_that_was_given_is_never_told(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_secret_that_was_given_is_never_told(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         wish = {
             "url": stage.publisher.url("/private"),
             "as_is": True,
@@ -153,11 +145,9 @@ def test_a_secret_that_was_given_is_never_told(serve: Serve) -> None:
         assert added["feed"]["overrides"]["header_names"] == ["X-Key"]
         assert "hush-hush" not in f"{added}{shown}{events}"
 
-    serve(story)
 
-
-def test_pages_follow_each_other_by_their_cursors(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_pages_follow_each_other_by_their_cursors(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         await stage.poll(await stage.add("/feed", paper(*range(1, 8))))
         seen: list[str] = []
         cursor: dict[str, str] = {}
@@ -172,11 +162,9 @@ def test_pages_follow_each_other_by_their_cursors(serve: Serve) -> None:
         assert len(seen) == 7
         assert len(set(seen)) == 7
 
-    serve(story)
 
-
-def test_entries_are_searched(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_entries_are_searched(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         await stage.poll(await stage.add("/feed", paper(1, 2)))
 
         found = await visitor.ask("Entries/List", query='"title 2"')
@@ -187,11 +175,11 @@ def test_entries_are_searched(serve: Serve) -> None:
         assert found["items"][0]["highlight"]["title"] == [{"text": "Title 2", "match": True}]
         assert len(newest["items"]) == len(dated["items"]) == 2
 
-    serve(story)
 
-
-def test_a_page_that_clients_would_not_take_is_shortened_and_nothing_is_lost(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_page_that_clients_would_not_take_is_shortened_and_nothing_is_lost(
+    serve: Serve,
+) -> None:
+    async with serve(grpc=GrpcConfig(page_bytes=4000)) as (stage, visitor):
         await stage.poll(await stage.add("/feed", paper(*range(1, 31))))
         first = await visitor.ask("Entries/List", limit=30)
         seen = [entry["entry_uid"] for entry in first["items"]]
@@ -203,11 +191,9 @@ def test_a_page_that_clients_would_not_take_is_shortened_and_nothing_is_lost(ser
         assert len(first["items"]) < 30
         assert len(seen) == len(set(seen)) == 30
 
-    serve(story, grpc=GrpcConfig(page_bytes=4_000))
 
-
-def test_raw_bytes_come_in_parts_that_make_the_whole(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_raw_bytes_come_in_parts_that_make_the_whole(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         body = numbered(1, extra="<!--" + "x" * 200_000 + "-->")
         await stage.poll(await stage.add("/feed", document(body)))
         (entry,) = (await visitor.ask("Entries/List"))["items"]
@@ -227,11 +213,9 @@ def test_raw_bytes_come_in_parts_that_make_the_whole(serve: Serve) -> None:
         assert (piece[0]["offset"], piece[0]["length"]) == (ref["offset"], ref["length"])
         assert b"".join(part["data"] for part in piece).startswith(b"<item>")
 
-    serve(story)
 
-
-def test_a_feed_that_fails_says_why_in_words(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_feed_that_fails_says_why_in_words(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         feed = await stage.add("/feed", said(503))
         await stage.poll(feed)
 
@@ -240,8 +224,6 @@ def test_a_feed_that_fails_says_why_in_words(serve: Serve) -> None:
         assert (health["kind"], health["reason"]) == ("http", "unavailable")
         assert health["attempts"][0]["http_status"] == 503
         assert health["words"]
-
-    serve(story)
 
 
 @pytest.mark.parametrize(
@@ -294,18 +276,16 @@ def test_a_feed_that_fails_says_why_in_words(serve: Serve) -> None:
         ),
     ],
 )
-def test_what_cannot_be_answered_has_a_status_and_a_stable_reason(
+async def test_what_cannot_be_answered_has_a_status_and_a_stable_reason(
     serve: Serve, method: str, fields: dict[str, Any], code: grpc.StatusCode, reason: str
 ) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+    async with serve() as (stage, visitor):
         assert await refused(visitor, method, **fields) == (code, reason)
         assert (await stage.counts())["feeds"] == 0
 
-    serve(story)
 
-
-def test_raw_bytes_of_nothing_are_asked_for_in_vain(serve: Serve) -> None:
-    async def story(_: Stage, visitor: Visitor) -> None:
+async def test_raw_bytes_of_nothing_are_asked_for_in_vain(serve: Serve) -> None:
+    async with serve() as (_, visitor):
         with pytest.raises(grpc.aio.AioRpcError) as unnamed:
             await visitor.stream("Entries/Raw").read()
         with pytest.raises(grpc.aio.AioRpcError) as unknown:
@@ -314,11 +294,9 @@ def test_raw_bytes_of_nothing_are_asked_for_in_vain(serve: Serve) -> None:
         assert (unnamed.value.code(), reason_of(unnamed.value)) == (BAD, "usage")
         assert (unknown.value.code(), reason_of(unknown.value)) == (NOT_FOUND, "not-found")
 
-    serve(story)
 
-
-def test_a_paused_feed_is_not_refetched(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_a_paused_feed_is_not_refetched(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         feed = await stage.add("/feed", paper(1))
         await visitor.ask("Feeds/Change", id=feed.id, paused=True)
 
@@ -326,47 +304,37 @@ def test_a_paused_feed_is_not_refetched(serve: Serve) -> None:
 
         assert answer == (grpc.StatusCode.FAILED_PRECONDITION, "paused")
 
-    serve(story)
 
-
-def test_bytes_that_are_no_message_are_refused(serve: Serve) -> None:
-    async def story(_: Stage, visitor: Visitor) -> None:
+async def test_bytes_that_are_no_message_are_refused(serve: Serve) -> None:
+    async with serve() as (_, visitor):
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await visitor.send("Feeds/Get", b"\xff\xff\xff")
 
         assert (caught.value.code(), reason_of(caught.value)) == (BAD, "malformed")
 
-    serve(story)
 
-
-def test_a_request_over_its_limit_is_refused(serve: Serve) -> None:
-    async def story(_: Stage, visitor: Visitor) -> None:
+async def test_a_request_over_its_limit_is_refused(serve: Serve) -> None:
+    async with serve(grpc=GrpcConfig(max_request_bytes=10000)) as (_, visitor):
         code, _reason = await refused(visitor, "Feeds/Get", id="x" * 20_000)
 
         assert code == grpc.StatusCode.RESOURCE_EXHAUSTED
 
-    serve(story, grpc=GrpcConfig(max_request_bytes=10_000))
 
-
-def test_an_answer_that_takes_too_long_is_given_up(serve: Serve) -> None:
-    async def story(_: Stage, visitor: Visitor) -> None:
+async def test_an_answer_that_takes_too_long_is_given_up(serve: Serve) -> None:
+    async with serve(grpc=GrpcConfig(call_sec=0.0)) as (_, visitor):
         answer = await refused(visitor, "Feeds/List")
 
         assert answer == (grpc.StatusCode.DEADLINE_EXCEEDED, "timeout")
 
-    serve(story, grpc=GrpcConfig(call_sec=0.0))
 
-
-def test_a_method_that_is_not_there_is_unimplemented(serve: Serve) -> None:
-    async def story(_: Stage, visitor: Visitor) -> None:
+async def test_a_method_that_is_not_there_is_unimplemented(serve: Serve) -> None:
+    async with serve() as (_, visitor):
         call = visitor._channel.unary_unary(f"/{PACKAGE}.Feeds/Explode")
 
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await call(b"")
 
         assert caught.value.code() == grpc.StatusCode.UNIMPLEMENTED
-
-    serve(story)
 
 
 class Ailing:
@@ -404,14 +372,14 @@ async def test_a_store_that_cannot_be_read_shows_in_health_and_in_answers(tmp_pa
     }
 
 
-def test_a_fault_of_our_own_tells_nothing_of_itself(
+async def test_a_fault_of_our_own_tells_nothing_of_itself(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def explode(*_: object, **__: object) -> None:
         message = "/var/lib/secret"
         raise RuntimeError(message)
 
-    async def story(_: Stage, visitor: Visitor) -> None:
+    async with serve() as (_, visitor):
         monkeypatch.setattr("feedmill.engine.service.queries.require_feed", explode)
 
         with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -423,11 +391,9 @@ def test_a_fault_of_our_own_tells_nothing_of_itself(
         )
         assert "secret" not in caught.value.details()
 
-    serve(story)
 
-
-def test_media_and_clusters_are_listed_shown_and_queued_again(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_media_and_clusters_are_listed_shown_and_queued_again(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         store = stage.services.store
         items = (
             f"<item><guid>{name}</guid><title>{name} of a long title here</title></item>"
@@ -469,11 +435,9 @@ def test_media_and_clusters_are_listed_shown_and_queued_again(serve: Serve) -> N
         assert await refused(visitor, "Media/Get", media_id="m9") == (NOT_FOUND, "not-found")
         assert (await refused(visitor, "Media/List", state="open"))[0] == BAD
 
-    serve(story)
 
-
-def test_jobs_are_listed_shown_cancelled_and_queued_again(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_jobs_are_listed_shown_cancelled_and_queued_again(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         new = NewJob(kind="walk", key="a", url="https://user:secret@archive.example/1")
         job, _ = await stage.services.store.add_job(new, now=stage.clock.now())
 
@@ -490,11 +454,9 @@ def test_jobs_are_listed_shown_cancelled_and_queued_again(serve: Serve) -> None:
         assert await refused(visitor, "Jobs/Get", id=99) == (NOT_FOUND, "not-found")
         assert (await refused(visitor, "Jobs/List", state="open"))[0] == BAD
 
-    serve(story)
 
-
-def test_archive_is_read_in_the_background_and_that_can_be_ended(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_archive_is_read_in_the_background_and_that_can_be_ended(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         older = atom_link("prev-archive", "/archive/1")
         feed = await stage.add("/archived", document(atom(atom_entry(1), extra=older)))
         await stage.poll(feed)
@@ -512,11 +474,9 @@ def test_archive_is_read_in_the_background_and_that_can_be_ended(serve: Serve) -
             assert (await refused(visitor, method, id="nothing"))[0] == NOT_FOUND
         assert (await refused(visitor, "Feeds/StartBackfill", id=feed.id, pages=0))[0] == BAD
 
-    serve(story)
 
-
-def test_push_is_shown_and_a_feed_without_a_hub_says_so(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_push_is_shown_and_a_feed_without_a_hub_says_so(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         feed = await stage.add("/plain", document(atom(atom_entry(1))))
         now = stage.clock.now()
         subscription = PushSubscription(
@@ -542,11 +502,9 @@ def test_push_is_shown_and_a_feed_without_a_hub_says_so(serve: Serve) -> None:
         assert "unguessable" not in str(found)
         assert (await refused(visitor, "Push/Subscribe", id=feed.id))[1] == "push-off"
 
-    serve(story)
 
-
-def test_figures_are_those_of_rest(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_figures_are_those_of_rest(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         feed = await stage.add("/feed", paper(1, 2), said(500))
         await stage.poll(feed)
         await stage.poll(feed)
@@ -569,11 +527,9 @@ def test_figures_are_those_of_rest(serve: Serve) -> None:
         assert await refused(visitor, "Figures/Top", by="beauty") == (BAD, "usage")
         assert (await refused(visitor, "Figures/Get", granularity="minute"))[0] == BAD
 
-    serve(story)
 
-
-def test_cursors_are_listed_and_dropped_as_by_rest(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_cursors_are_listed_and_dropped_as_by_rest(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         feed = await stage.add("/feed", paper(1, 2))
         await stage.poll(feed)
         await stage.services.store.set_cursor("bus:old", 1)
@@ -592,11 +548,9 @@ def test_cursors_are_listed_and_dropped_as_by_rest(serve: Serve) -> None:
                 "not-found",
             )
 
-    serve(story)
 
-
-def test_hosts_and_simulations_are_those_of_rest(serve: Serve) -> None:
-    async def story(stage: Stage, visitor: Visitor) -> None:
+async def test_hosts_and_simulations_are_those_of_rest(serve: Serve) -> None:
+    async with serve() as (stage, visitor):
         feed = await stage.add("/feed", paper(1, 2), said(429, ("Retry-After", "7200")))
         await stage.poll(feed)
         await stage.poll(feed)
@@ -618,5 +572,3 @@ def test_hosts_and_simulations_are_those_of_rest(serve: Serve) -> None:
         assert await refused(visitor, "Figures/Simulate", days=0) == (BAD, "usage")
         assert await refused(visitor, "Figures/Simulate", settings=["x=1"]) == (BAD, "usage")
         assert await refused(visitor, "Figures/Simulate", feed_id="x") == (NOT_FOUND, "not-found")
-
-    serve(story)

@@ -1,7 +1,8 @@
 """A ticket is worth one insertion of one selection, soon; everything else leaves the store as it was."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +14,26 @@ from tests.support.mcp_client import ASK_CLIENT, Ask, Person, agent, collected, 
 
 from feedmill.engine.two_phase.confirmation import ask_confirmation as ask_person
 
-Confirmed = Callable[[Stage, Ask, str, str], Awaitable[None]]
+Confirmed = Callable[[], AbstractAsyncContextManager[tuple[Stage, Ask, str, str]]]
 YES = ElicitResult(action="accept", content={"insert": True})
 
 
 @pytest.fixture
-def with_ticket(tmp_path: Path) -> Callable[[Confirmed], None]:
-    """Tell a story in which a person has confirmed candidates 1 and 2 of a window."""
+def confirmed(tmp_path: Path) -> Confirmed:
+    """A person has confirmed candidates 1 and 2 of a window: the window and the ticket."""
 
-    def told(story: Confirmed) -> None:
-        async def whole() -> None:
-            async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, Person()) as ask:
-                window = (await collected(ask, publish(stage)))["window_id"]
-                answer = await ask("confirm", window_id=window, candidate_ids=[1, 2])
-                await story(stage, ask, window, answer["ticket"])
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[tuple[Stage, Ask, str, str]]:
+        async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, Person()) as ask:
+            window = (await collected(ask, publish(stage)))["window_id"]
+            answer = await ask("confirm", window_id=window, candidate_ids=[1, 2])
+            yield stage, ask, window, answer["ticket"]
 
-        asyncio.run(whole())
-
-    return told
+    return opening
 
 
-def test_an_invented_ticket_inserts_nothing(with_ticket: Callable[[Confirmed], None]) -> None:
-    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+async def test_an_invented_ticket_inserts_nothing(confirmed: Confirmed) -> None:
+    async with confirmed() as (stage, ask, window, ticket):
         changed = ("B" if ticket[0] != "B" else "C") + ticket[1:]
         for invented in (changed, ticket[:-1], "yes", "confirmed", "-" * 29):
             words = await ask.refusal(
@@ -44,13 +43,11 @@ def test_an_invented_ticket_inserts_nothing(with_ticket: Callable[[Confirmed], N
 
         assert await stage.entries() == []
 
-    with_ticket(story)
 
-
-def test_a_spent_ticket_inserts_nothing_and_says_what_it_did_the_first_time(
-    with_ticket: Callable[[Confirmed], None],
+async def test_a_spent_ticket_inserts_nothing_and_says_what_it_did_the_first_time(
+    confirmed: Confirmed,
 ) -> None:
-    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+    async with confirmed() as (stage, ask, window, ticket):
         chosen = {"window_id": window, "candidate_ids": [2, 1], "ticket": ticket}
         await ask("insert_selected", **chosen)
 
@@ -59,13 +56,11 @@ def test_a_spent_ticket_inserts_nothing_and_says_what_it_did_the_first_time(
         assert (again["is_repeat"], again["new"]) == (True, 2)
         assert len(await stage.entries()) == 2
 
-    with_ticket(story)
 
-
-def test_of_two_insertions_at_once_one_has_the_ticket(
-    with_ticket: Callable[[Confirmed], None],
+async def test_of_two_insertions_at_once_one_has_the_ticket(
+    confirmed: Confirmed,
 ) -> None:
-    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+    async with confirmed() as (stage, ask, window, ticket):
         chosen = {"window_id": window, "candidate_ids": [1, 2], "ticket": ticket}
 
         answers = await asyncio.gather(*(ask.call("insert_selected", **chosen) for _ in range(4)))
@@ -74,14 +69,12 @@ def test_of_two_insertions_at_once_one_has_the_ticket(
         assert sum(not one["is_repeat"] for one in done) == 1
         assert len(await stage.entries()) == 2
 
-    with_ticket(story)
-
 
 @pytest.mark.parametrize("others", [[1], [1, 2, 3], [3], [1, 3]], ids=str)
-def test_a_ticket_holds_for_no_other_selection_and_is_not_used_up_by_trying(
-    with_ticket: Callable[[Confirmed], None], others: list[int]
+async def test_a_ticket_holds_for_no_other_selection_and_is_not_used_up_by_trying(
+    confirmed: Confirmed, others: list[int]
 ) -> None:
-    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+    async with confirmed() as (stage, ask, window, ticket):
         words = await ask.refusal(
             "insert_selected", window_id=window, candidate_ids=others, ticket=ticket
         )
@@ -91,11 +84,9 @@ def test_a_ticket_holds_for_no_other_selection_and_is_not_used_up_by_trying(
         done = await ask("insert_selected", window_id=window, candidate_ids=[1, 2], ticket=ticket)
         assert done["new"] == 2
 
-    with_ticket(story)
 
-
-def test_a_ticket_holds_for_no_other_window(with_ticket: Callable[[Confirmed], None]) -> None:
-    async def story(stage: Stage, ask: Ask, _: str, ticket: str) -> None:
+async def test_a_ticket_holds_for_no_other_window(confirmed: Confirmed) -> None:
+    async with confirmed() as (stage, ask, _, ticket):
         stage.later(seconds=1)
         other = (await collected(ask, publish(stage, "/other")))["window_id"]
 
@@ -106,11 +97,9 @@ def test_a_ticket_holds_for_no_other_window(with_ticket: Callable[[Confirmed], N
         assert words.startswith("other-selection: ")
         assert await stage.entries() == []
 
-    with_ticket(story)
 
-
-def test_a_ticket_grows_old(with_ticket: Callable[[Confirmed], None]) -> None:
-    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+async def test_a_ticket_grows_old(confirmed: Confirmed) -> None:
+    async with confirmed() as (stage, ask, window, ticket):
         stage.later(minutes=15)
 
         words = await ask.refusal(
@@ -120,24 +109,20 @@ def test_a_ticket_grows_old(with_ticket: Callable[[Confirmed], None]) -> None:
         assert words.startswith("ticket-expired: ")
         assert await stage.entries() == []
 
-    with_ticket(story)
 
-
-def test_a_ticket_may_be_typed_by_a_person(with_ticket: Callable[[Confirmed], None]) -> None:
-    async def story(_: Stage, ask: Ask, window: str, ticket: str) -> None:
+async def test_a_ticket_may_be_typed_by_a_person(confirmed: Confirmed) -> None:
+    async with confirmed() as (_, ask, window, ticket):
         typed = f" {ticket.replace('-', ' ').lower()}\n"
 
         done = await ask("insert_selected", window_id=window, candidate_ids=[1, 2], ticket=typed)
 
         assert done["new"] == 2
 
-    with_ticket(story)
 
-
-def test_a_window_that_was_changed_after_the_yes_is_refused(
-    with_ticket: Callable[[Confirmed], None],
+async def test_a_window_that_was_changed_after_the_yes_is_refused(
+    confirmed: Confirmed,
 ) -> None:
-    async def story(stage: Stage, ask: Ask, window: str, ticket: str) -> None:
+    async with confirmed() as (stage, ask, window, ticket):
         path = Path(stage.config.store.home) / "windows" / f"{window}.json"
         path.write_bytes(path.read_bytes().replace(b"The derby", b"The Derby"))
 
@@ -148,20 +133,16 @@ def test_a_window_that_was_changed_after_the_yes_is_refused(
         assert words.startswith("changed: ")
         assert await stage.entries() == []
 
-    with_ticket(story)
 
-
-def test_no_file_of_the_mill_holds_a_ticket(
-    with_ticket: Callable[[Confirmed], None],
+async def test_no_file_of_the_mill_holds_a_ticket(
+    confirmed: Confirmed,
 ) -> None:
-    async def story(stage: Stage, _: Ask, __: str, ticket: str) -> None:
+    async with confirmed() as (stage, _, __, ticket):
         files = _files(Path(stage.config.store.home))
 
         assert any(b"confirmations" in data for data in files)
         for spelling in (ticket, ticket.replace("-", "")):
             assert not any(spelling.encode() in data for data in files)
-
-    with_ticket(story)
 
 
 async def test_an_unknown_candidate_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """Meta-feeds over HTTP: a real server, real entries, and readers that we did not write."""
 
-import asyncio
 import json
 import re
 from base64 import b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,31 +33,28 @@ TYPES = {
 }
 in_every_format = pytest.mark.parametrize("kind", KINDS)
 
-Story = Callable[[Stage, Feed, httpx.AsyncClient], Awaitable[None]]
-Told = Callable[..., None]
+Mill = Callable[..., AbstractAsyncContextManager[tuple[Stage, Feed, httpx.AsyncClient]]]
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Told:
+def mill(tmp_path: Path) -> Mill:
     """A mill with one feed of twelve entries, tagged news, and its door open."""
 
-    def run(story: Story, **parts: Any) -> None:
-        async def whole() -> None:
-            async with hang_guard(), opened(tmp_path, **parts) as stage:
-                feed = await stage.add("/feed", document(numbered(*range(1, 13))))
-                feed = await stage.poll(feed)
-                await stage.services.store.change_feed(feed_with_tags(feed))
-                async with (
-                    rest_server(stage.services, Lifecycle("the test"), port=0) as address,
-                    httpx.AsyncClient(
-                        base_url=address, trust_env=False, timeout=HANG_GUARD_SEC
-                    ) as http,
-                ):
-                    await story(stage, feed, http)
+    @asynccontextmanager
+    async def opening(**parts: Any) -> AsyncIterator[tuple[Stage, Feed, httpx.AsyncClient]]:
+        async with hang_guard(), opened(tmp_path, **parts) as stage:
+            feed = await stage.add("/feed", document(numbered(*range(1, 13))))
+            feed = await stage.poll(feed)
+            await stage.services.store.change_feed(feed_with_tags(feed))
+            async with (
+                rest_server(stage.services, Lifecycle("the test"), port=0) as address,
+                httpx.AsyncClient(
+                    base_url=address, trust_env=False, timeout=HANG_GUARD_SEC
+                ) as http,
+            ):
+                yield stage, feed, http
 
-        asyncio.run(whole())
-
-    return run
+    return opening
 
 
 def feed_with_tags(feed: Feed) -> Feed:
@@ -75,8 +72,8 @@ def titles(answer: httpx.Response, kind: str) -> list[str]:
 
 
 @in_every_format
-def test_every_address_gives_a_valid_feed(told: Told, kind: str) -> None:
-    async def story(_: Stage, feed: Feed, http: httpx.AsyncClient) -> None:
+async def test_every_address_gives_a_valid_feed(mill: Mill, kind: str) -> None:
+    async with mill() as (_, feed, http):
         for path in (
             f"/collections/feed.{kind}",
             f"/collections/feed.{kind}?tag=news&feed={feed.id}&q=Title&limit=5&since=2020-01-01",
@@ -95,12 +92,12 @@ def test_every_address_gives_a_valid_feed(told: Told, kind: str) -> None:
             assert own.startswith(str(http.base_url).rstrip("/"))
             assert (await http.get(own)).content == answer.content
 
-    told(story)
-
 
 @in_every_format
-def test_following_next_shows_every_entry_once_and_prev_leads_back(told: Told, kind: str) -> None:
-    async def story(_: Stage, __: Feed, http: httpx.AsyncClient) -> None:
+async def test_following_next_shows_every_entry_once_and_prev_leads_back(
+    mill: Mill, kind: str
+) -> None:
+    async with mill() as (_, __, http):
         address: str | None = f"/tags/news/feed.{kind}?limit=5"
         pages: list[httpx.Response] = []
         while address is not None:
@@ -117,11 +114,9 @@ def test_following_next_shows_every_entry_once_and_prev_leads_back(told: Told, k
         assert "prev" not in links(front)
         assert {links(page)["first"] for page in pages} == {links(pages[0])["self"]}
 
-    told(story)
 
-
-def test_the_links_of_the_document_are_those_of_the_answer(told: Told) -> None:
-    async def story(_: Stage, __: Feed, http: httpx.AsyncClient) -> None:
+async def test_the_links_of_the_document_are_those_of_the_answer(mill: Mill) -> None:
+    async with mill() as (_, __, http):
         first = await http.get("/collections/feed.atom?limit=4")
         answer = await http.get(links(first)["next"])
 
@@ -136,12 +131,12 @@ def test_the_links_of_the_document_are_those_of_the_answer(told: Told) -> None:
         assert said["first"] == told_by_header["first"]
         assert json.loads((await http.get("/collections/feed.json?limit=4")).content)["next_url"]
 
-    told(story)
-
 
 @in_every_format
-def test_a_reader_that_has_the_page_gets_no_body_until_it_changes(told: Told, kind: str) -> None:
-    async def story(stage: Stage, feed: Feed, http: httpx.AsyncClient) -> None:
+async def test_a_reader_that_has_the_page_gets_no_body_until_it_changes(
+    mill: Mill, kind: str
+) -> None:
+    async with mill() as (stage, feed, http):
         path = f"/feeds/{feed.id}/feed.{kind}"
         first = await http.get(path)
         by_tag = {"If-None-Match": f'"other", W/{first.headers["etag"]}'}
@@ -165,28 +160,22 @@ def test_a_reader_that_has_the_page_gets_no_body_until_it_changes(told: Told, ki
             assert titles(answer, kind)[0] == "Title 13"
             assert answer.headers["last-modified"] != first.headers["last-modified"]
 
-    told(story)
 
-
-def test_head_is_as_get_without_the_body(told: Told) -> None:
-    async def story(_: Stage, __: Feed, http: httpx.AsyncClient) -> None:
+async def test_head_is_as_get_without_the_body(mill: Mill) -> None:
+    async with mill() as (_, __, http):
         get, head = await http.get("/tags/news/feed.rss"), await http.head("/tags/news/feed.rss")
 
         same = ("etag", "link", "content-type", "content-length", "cache-control", "last-modified")
         assert head.content == b""
         assert [head.headers[name] for name in same] == [get.headers[name] for name in same]
 
-    told(story)
 
-
-def test_a_limit_is_clamped(told: Told) -> None:
-    async def story(_: Stage, __: Feed, http: httpx.AsyncClient) -> None:
+async def test_a_limit_is_clamped(mill: Mill) -> None:
+    async with mill() as (_, __, http):
         for query, count in (("limit=0", 1), ("limit=-5", 1), ("limit=9999", 12), ("", 12)):
             answer = await http.get(f"/collections/feed.json?{query}")
 
             assert len(answer.json()["items"]) == count
-
-    told(story)
 
 
 PROBLEMS = (
@@ -203,15 +192,13 @@ PROBLEMS = (
 )
 
 
-def test_what_has_no_meaning_is_a_problem(told: Told) -> None:
-    async def story(_: Stage, __: Feed, http: httpx.AsyncClient) -> None:
+async def test_what_has_no_meaning_is_a_problem(mill: Mill) -> None:
+    async with mill() as (_, __, http):
         for path, status, code in PROBLEMS:
             answer = await http.get(path)
 
             assert (answer.status_code, answer.json()["type"]) == (status, f"/problems/{code}")
             assert answer.headers["content-type"] == "application/problem+json"
-
-    told(story)
 
 
 HOSTILE_NAMES = (
@@ -225,8 +212,10 @@ HOSTILE_NAMES = (
 
 
 @in_every_format
-def test_a_hostile_name_of_a_collection_stays_inside_its_address(told: Told, kind: str) -> None:
-    async def story(_: Stage, __: Feed, http: httpx.AsyncClient) -> None:
+async def test_a_hostile_name_of_a_collection_stays_inside_its_address(
+    mill: Mill, kind: str
+) -> None:
+    async with mill() as (_, __, http):
         for tag in HOSTILE_NAMES:
             for path in (f"/tags/{tag}/feed.{kind}", f"/collections/feed.{kind}?tag={tag}"):
                 answer = await http.get(path)
@@ -237,11 +226,9 @@ def test_a_hostile_name_of_a_collection_stays_inside_its_address(told: Told, kin
                 assert "set-cookie" not in answer.headers
                 assert re.fullmatch(r"[\x21-\x7e ]+", answer.headers["link"])
 
-    told(story)
 
-
-def test_a_hostile_publisher_reaches_no_reader(told: Told) -> None:
-    async def story(stage: Stage, feed: Feed, http: httpx.AsyncClient) -> None:
+async def test_a_hostile_publisher_reaches_no_reader(mill: Mill) -> None:
+    async with mill() as (stage, feed, http):
         evil = "]]>\x0b<script>__xss(1)</script><img src=x onerror=__xss(2)>"
         stage.publish(
             feed,
@@ -261,11 +248,9 @@ def test_a_hostile_publisher_reaches_no_reader(told: Told) -> None:
             for trace in (b"__xss(1)", b"onerror", b"javascript:"):
                 assert trace not in answer.content
 
-    told(story)
 
-
-def test_with_a_token_readers_need_one_as_bearer_or_as_a_password(told: Told) -> None:
-    async def story(stage: Stage, _: Feed, http: httpx.AsyncClient) -> None:
+async def test_with_a_token_readers_need_one_as_bearer_or_as_a_password(mill: Mill) -> None:
+    async with mill() as (stage, _, http):
         secret = (
             await issue_token("reader", ("read",), stage.services.store, stage.services.clock)
         ).secret
@@ -287,11 +272,15 @@ def test_with_a_token_readers_need_one_as_bearer_or_as_a_password(told: Told) ->
         elsewhere = await http.get("/entries", headers={"Authorization": f"Basic {pair}"})
         assert elsewhere.status_code == 401
 
-    told(story)
 
-
-def test_a_mill_behind_a_proxy_names_the_address_and_the_hub_that_it_is_told(told: Told) -> None:
-    async def story(_: Stage, __: Feed, http: httpx.AsyncClient) -> None:
+async def test_a_mill_behind_a_proxy_names_the_address_and_the_hub_that_it_is_told(
+    mill: Mill,
+) -> None:
+    async with mill(
+        metafeed=MetaFeedConfig(
+            base_url="https://mill.example/m/", hub_url="https://hub.example/", max_age_sec=9
+        )
+    ) as (_, __, http):
         answer = await http.get("/tags/news/feed.atom?limit=3")
 
         assert links(answer)["self"] == "https://mill.example/m/tags/news/feed.atom?limit=3"
@@ -299,16 +288,9 @@ def test_a_mill_behind_a_proxy_names_the_address_and_the_hub_that_it_is_told(tol
         assert len(titles(answer, "atom")) == 3
         assert answer.headers["cache-control"] == "private, max-age=9"
 
-    told(
-        story,
-        metafeed=MetaFeedConfig(
-            base_url="https://mill.example/m/", hub_url="https://hub.example/", max_age_sec=9
-        ),
-    )
 
-
-def test_the_document_of_the_door_describes_these_addresses(told: Told) -> None:
-    async def story(_: Stage, __: Feed, http: httpx.AsyncClient) -> None:
+async def test_the_document_of_the_door_describes_these_addresses(mill: Mill) -> None:
+    async with mill() as (_, __, http):
         paths = (await http.get("/openapi.json")).json()["paths"]
 
         for kind in KINDS:
@@ -320,5 +302,3 @@ def test_the_document_of_the_door_describes_these_addresses(told: Told) -> None:
             assert {"200", "304", "400", "401", "404"} <= set(operation["responses"])
             assert f"/feeds/{{feed_id}}/feed.{kind}" in paths
             assert f"/tags/{{tag}}/feed.{kind}" in paths
-
-    told(story)
