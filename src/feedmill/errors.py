@@ -44,7 +44,8 @@ reason (`Unreadable`, `Refused`, `Failed`).
 """
 # Tested in tests/unit/interfaces/grpc/test_errors.py
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -194,6 +195,15 @@ class MissingExtraError(FeedmillError):
     def __init__(self, extra: str, part: str) -> None:
         self.hint = extra_hint(extra)
         super().__init__(f"{part} needs packages that are not installed here")
+
+
+@contextmanager
+def needs_extra(extra: str, part: str) -> Iterator[None]:
+    """MissingExtraError when what the block imports is not installed."""
+    try:
+        yield
+    except ImportError as problem:
+        raise MissingExtraError(extra, part) from problem
 
 
 class TopicError(UsageError):

@@ -16,7 +16,7 @@ from feedmill.engine.ports.entries import ExportWriter
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.documents import export_table
-from feedmill.errors import MissingExtraError, NotFoundError, UsageError
+from feedmill.errors import NotFoundError, UsageError, needs_extra
 from feedmill.model.running.export import (
     EXPORTS,
     ExportFilter,
@@ -117,10 +117,8 @@ def _writer(
 
             return SqliteWriter(path or Path(), name, fields)
         case "parquet":
-            try:
+            with needs_extra(form, part):
                 from feedmill.adapters.exports.parquet import ParquetWriter  # noqa: PLC0415
-            except ImportError as problem:
-                raise MissingExtraError(form, part) from problem
             return ParquetWriter(path or Path(), fields)
         case "warc":
             if name != "fetches":
@@ -128,10 +126,8 @@ def _writer(
                     f"WARC holds requests and responses: use `feedmill export fetches`, not {name}"
                 )
                 raise UsageError(message)
-            try:
+            with needs_extra(form, part):
                 from feedmill.adapters.exports.warc import WarcWriter  # noqa: PLC0415
-            except ImportError as problem:
-                raise MissingExtraError(form, part) from problem
             return WarcWriter(path or Path(), fields, _body_loader(services), resume_at=resume_at)
         case _:
             assert_never(form)

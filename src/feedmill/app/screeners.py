@@ -19,7 +19,7 @@ from feedmill.adapters.screeners.without_model import LexicalScreener
 from feedmill.config import Config
 from feedmill.engine.ports.feeds import Screener
 from feedmill.engine.two_phase.screen import screen_texts
-from feedmill.errors import ConfigError, MissingExtraError, ScreenerError
+from feedmill.errors import ConfigError, MissingExtraError, ScreenerError, needs_extra
 from feedmill.model import screening
 from feedmill.observe import log
 from feedmill.screen.topics import choose_topics, merge_topics, read_topics
@@ -143,11 +143,8 @@ def model_folder(config: Config) -> Path:
 
 
 async def _embedding(config: Config, memory: ScreeningCache, stack: AsyncExitStack) -> Screener:
-    try:
+    with needs_extra("semantic", "embedding-based screening"):
         from feedmill.adapters.screeners.embedding import EmbeddingScreener  # noqa: PLC0415  # an extra
-    except ImportError as problem:
-        extra, part = "semantic", "embedding-based screening"
-        raise MissingExtraError(extra, part) from problem
     encoder = await _encoder(config, stack)
     return EmbeddingScreener(
         encoder, memory, without_model.reference_texts(), without_model.general_subjects()

@@ -33,7 +33,7 @@ from feedmill.engine.ports.media import MediaFiles
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.memory_budget import MemoryBudget
 from feedmill.engine.run.services import ScreenFunction, Services
-from feedmill.errors import BlobError, MissingExtraError, StoreError
+from feedmill.errors import BlobError, MissingExtraError, StoreError, needs_extra
 from feedmill.model.event import Event
 from feedmill.model.running.webhook import TopicContent
 from feedmill.model.screening import LiveScreenMethod, Screening, ScreenText, TopicSet
@@ -246,14 +246,11 @@ def open_media(config: Config, home: Path, *, keep_here: bool = False) -> MediaF
     url = None if keep_here else config.blobs.url
     if url is None:
         return DiskMedia(folder)
-    try:
+    with needs_extra("objects", "files of entries on object storage"):
         from feedmill.adapters.blobs.bucket.address import (  # noqa: PLC0415  # an extra
             open_object_store,
         )
         from feedmill.adapters.blobs.bucket.media import BucketMedia  # noqa: PLC0415  # an extra
-    except ImportError as problem:
-        extra, part = "objects", "files of entries on object storage"
-        raise MissingExtraError(extra, part) from problem
     return BucketMedia(open_object_store(url, config.blobs), folder, url)
 
 
@@ -335,11 +332,8 @@ def make_bus(config: Config) -> Bus:
     """The configured bus, not yet connected; the caller closes it."""
     address = parse_bus_address(config.bus.url)
     check_bus_files(config.bus)
-    try:
+    with needs_extra(address.kind, f"relaying to {address.kind}"):
         return _bus(address, config)
-    except ImportError as problem:
-        part = f"relaying to {address.kind}"
-        raise MissingExtraError(address.kind, part) from problem
 
 
 def _bus(address: BusAddress, config: Config) -> Bus:
@@ -362,11 +356,8 @@ def _bus(address: BusAddress, config: Config) -> Bus:
 
 
 def open_bucket_blobs(config: Config, clock: Clock, url: str) -> "BucketBlobs":
-    try:
+    with needs_extra("objects", "the raw store on object storage"):
         from feedmill.adapters.blobs.bucket.store import BucketBlobs  # noqa: PLC0415  # an extra
-    except ImportError as problem:
-        extra, part = "objects", "the raw store on object storage"
-        raise MissingExtraError(extra, part) from problem
     return BucketBlobs.at(url, clock, config.store, config.blobs)
 
 

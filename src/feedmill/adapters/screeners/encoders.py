@@ -22,7 +22,7 @@ import numpy as np
 
 from feedmill.config import ScreenConfig
 from feedmill.engine.ports.io import Fetcher
-from feedmill.errors import MissingExtraError, ScreenerError
+from feedmill.errors import ScreenerError, needs_extra
 from feedmill.model.base import Value
 from feedmill.model.fetch import FetchLimits, Post
 
@@ -194,11 +194,8 @@ class _Answer(Value):
 
 
 def _runtime() -> tuple[Any, Any]:
-    try:
+    with needs_extra("semantic", "embedding-based screening"):
         return import_module("onnxruntime"), import_module("onnxruntime_extensions")
-    except ImportError as problem:
-        extra, part = "semantic", "embedding-based screening"
-        raise MissingExtraError(extra, part) from problem
 
 
 def _no_vectors(status: int | None, detail: str) -> ScreenerError:

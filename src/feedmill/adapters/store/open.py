@@ -21,7 +21,7 @@ from feedmill.engine.ports.entries import NewestEvent
 from feedmill.engine.ports.io import Clock
 from feedmill.engine.ports.store import Store
 from feedmill.engine.run.lifecycle import STORE_AWAY
-from feedmill.errors import MissingExtraError, StoreError
+from feedmill.errors import StoreError, needs_extra
 from feedmill.schedule.host_pace import gap_ms, lanes_by_host
 
 if TYPE_CHECKING:
@@ -175,11 +175,8 @@ async def clock_of(store: Store, machine: Clock) -> AsyncIterator[Clock]:
 
 def check_postgres() -> None:
     """MissingExtraError when what speaks to PostgreSQL is not installed."""
-    try:
+    with needs_extra("postgres", "PostgreSQL as the store"):
         import asyncpg  # noqa: F401, PLC0415  # an extra
-    except ImportError as problem:
-        extra, part = "postgres", "PostgreSQL as the store"
-        raise MissingExtraError(extra, part) from problem
 
 
 async def _patiently(action: Callable[[], Awaitable[T]], wait_sec: float) -> T:

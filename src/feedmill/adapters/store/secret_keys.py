@@ -21,7 +21,7 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import Any, Final
 
-from feedmill.errors import ConfigError, MissingExtraError, SecretKeyError
+from feedmill.errors import ConfigError, SecretKeyError, needs_extra
 
 ENVIRONMENT: Final = "FEEDMILL_SECRET_KEY"
 KEY_BYTES: Final = 32
@@ -149,9 +149,6 @@ def _key_of(text: str) -> bytes:
 
 
 def _cipher(key: bytes) -> Any:  # noqa: ANN401  # of an extra
-    try:
+    with needs_extra("encryption", "encryption of secrets"):
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415  # an extra
-    except ImportError as problem:
-        extra, part = "encryption", "encryption of secrets"
-        raise MissingExtraError(extra, part) from problem
     return AESGCM(key)
