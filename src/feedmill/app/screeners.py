@@ -19,16 +19,15 @@ from feedmill.adapters.screeners.without_model import LexicalScreener
 from feedmill.config import Config
 from feedmill.engine.ports.feeds import Screener
 from feedmill.engine.two_phase.screen import screen_texts
-from feedmill.errors import ConfigError, MissingExtraError, ScreenerError, needs_extra
+from feedmill.errors import ConfigError, MissingExtraError, ScreenerError, TopicError, needs_extra
 from feedmill.model import screening
 from feedmill.observe import log
-from feedmill.screen.topics import choose_topics, merge_topics, read_topics
+from feedmill.screen.topics import choose_topics, merge_topics, read_topics, with_digest
 
 if TYPE_CHECKING:
     from feedmill.adapters.screeners.encoders import Encoder
 
 default_topics = without_model.default_topics
-background = without_model.bundled_background  # for topic sets without the bundled one
 evaluation_set = without_model.evaluation_set
 
 MODELS_FOLDER: Final = "models"
@@ -111,8 +110,22 @@ def load_topics(path: Path | None, names: Sequence[str]) -> screening.TopicSet:
     """The topics with these names: the bundled ones, extended by those of a file."""
     topics = default_topics()
     if path is not None:
-        topics = merge_topics(topics, read_topics(path.read_text("utf-8")))
+        topics = merge_topics(topics, read_topic_file(path))
     return choose_topics(topics, names)
+
+
+def read_topic_file(path: Path) -> screening.TopicSet:
+    """The topics of a file; TopicError when it is no text, or has mistakes."""
+    try:
+        return read_topics(path.read_text("utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        raise TopicError([f"{path} is not UTF-8 text"]) from problem
+
+
+def with_background(own: screening.TopicSet) -> screening.TopicSet:
+    """Topics of a file alone, told from the texts that the bundled ones are told from."""
+    known = without_model.bundled_background()
+    return with_digest(replace(own, background=(*known, *own.background)))
 
 
 def installed_models(config: Config) -> tuple[model_files.InstalledModel, ...]:

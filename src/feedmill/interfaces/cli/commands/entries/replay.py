@@ -25,12 +25,11 @@ from feedmill.engine.service.feed_lookup import all_feeds, iterate_feeds, resolv
 from feedmill.errors import UsageError
 from feedmill.interfaces.cli.command import Answer, answer_with, command
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import flag, option, parse_time, usage_error
+from feedmill.interfaces.cli.options import FILE_TO_WRITE, flag, option, parse_time, usage_error
 from feedmill.interfaces.cli.output import progress, shorten, show_json_line
 from feedmill.interfaces.cli.run_command import with_services
 from feedmill.model.feed import Feed
 
-_FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _SHOWN: Final = 10  # differences of one feed that are printed
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -116,9 +115,9 @@ class _History(msgspec.Struct, frozen=True, kw_only=True):
 @flag("--history", "Every stored document, not only the last one.")
 @option("--since TIME", "Documents of this time or later.", type=parse_time)
 @option("--until TIME", "Documents before this time.", type=parse_time)
-@option("--record", "Write what this version reads to a file, for --against.", type=_FILE)
-@option("--against", "Compare with what another version recorded.", type=_FILE)
-@option("--resume", "Keep results in a file; go on where a run was stopped.", type=_FILE)
+@option("--record", "Write what this version reads to a file, for --against.", type=FILE_TO_WRITE)
+@option("--against", "Compare with what another version recorded.", type=FILE_TO_WRITE)
+@option("--resume", "Keep results in a file; go on where a run was stopped.", type=FILE_TO_WRITE)
 @flag("--gate", "Exit 1 when anything differs but what --allow names.")
 @option(
     "--allow KIND",

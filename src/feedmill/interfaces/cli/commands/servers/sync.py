@@ -211,7 +211,9 @@ def print_result(result: dict[str, Any]) -> None:
     """Print what one round of polls brought."""
     if not result["feeds_checked"] and not result["errors"]:
         due = result["next_due_at"]
-        none = "no feeds to poll; try: feedmill add https://example.com/feed, or feedmill resume FEED"
+        none = (
+            "no feeds to poll; try: feedmill add https://example.com/feed, or feedmill resume FEED"
+        )
         click.echo(f"nothing is due before {due}; --force polls now" if due else none)
         return
     click.echo(

@@ -22,7 +22,7 @@ from feedmill.engine.two_phase import sidecar_files
 from feedmill.engine.two_phase.candidates import read_candidates, summarise_candidate
 from feedmill.interfaces.cli.command import Answer, command, print_answer
 from feedmill.interfaces.cli.exit import is_json
-from feedmill.interfaces.cli.options import Number, flag, option
+from feedmill.interfaces.cli.options import FILE_TO_WRITE, Number, flag, option
 from feedmill.interfaces.cli.output import shorten, show_json, style_text
 from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
 from feedmill.interfaces.cli.run_command import run_async
@@ -43,9 +43,7 @@ _UNSAFE: Final = {
 
 @command()
 @click.argument("candidates", type=click.Path(path_type=Path), metavar="CANDIDATES")
-@option(
-    "--html OUT", "Write an HTML page instead.", type=click.Path(dir_okay=False, path_type=Path)
-)
+@option("--html OUT", "Write an HTML page instead.", type=FILE_TO_WRITE)
 @option(
     "--min-score",
     "Only candidates with at least this score.",

@@ -17,7 +17,7 @@ from feedmill.engine.two_phase import candidates, sidecar_files
 from feedmill.engine.two_phase.screen import Evaluation, evaluate, screen_texts
 from feedmill.errors import TopicError, UsageError
 from feedmill.interfaces.cli.command import Answer, command
-from feedmill.interfaces.cli.options import flag, option
+from feedmill.interfaces.cli.options import FILE_TO_READ, FILE_TO_WRITE, flag, option
 from feedmill.interfaces.cli.output import progress, shorten, show_table, style_text
 from feedmill.model.candidate import CandidateFile
 from feedmill.model.screening import (
@@ -41,7 +41,6 @@ _HONEST: Final[dict[EvaluationSet, str]] = {
     "independent": "this set was written without a look at the bundled topics; mistakes in its "
     "tuning part were mended afterwards, and nothing was changed for those in its held-out part",
 }
-_path = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 class _Options(NamedTuple):
@@ -68,12 +67,12 @@ class _Screened(NamedTuple):
 
 
 @command()
-@click.argument("candidates", type=_path, required=False)
+@click.argument("candidates", type=FILE_TO_READ, required=False)
 @option(
     "--topics",
     "topic_file",
     "A file with topics that extend or override the bundled ones.",
-    type=_path,
+    type=FILE_TO_READ,
 )
 @flag("--no-defaults", "Only the topics of --topics.")
 @option("--topic NAME", "names", "Only this topic; repeatable.", multiple=True)
@@ -87,13 +86,13 @@ class _Screened(NamedTuple):
     "--learn-from",
     "reviewed",
     "A screened and confirmed candidate file to learn from; repeatable.",
-    type=_path,
+    type=FILE_TO_READ,
     multiple=True,
 )
 @option(
     "--out",
     "Output file for the suggestions [beside the candidate file].",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE_TO_WRITE,
 )
 @flag("--evaluate", "is_evaluation", "Evaluate the methods on a labelled set [the bundled one].")
 @option(
@@ -172,7 +171,7 @@ async def _screen(path: Path, asked: _Options, config: Config) -> _Screened:
 
 async def _evaluate(text: str, known: TopicSet, asked: _Options, config: Config) -> Evaluation:
     file = asked.topic_file
-    own = [] if file is None else [one.id for one in topic_sets.read_topics(_text(file)).topics]
+    own = [] if file is None else [one.id for one in screeners.read_topic_file(file).topics]
     labelled = read_gold(text, known)
     topics = _evaluated(known, asked.names, own, labelled)
     gold = about_only(labelled, topics)
@@ -209,11 +208,9 @@ def _known(asked: _Options, base: TopicSet) -> TopicSet:
     """The base extended by the topics of --topics, or these alone."""
     if asked.topic_file is None:
         return base
-    own = topic_sets.read_topics(_text(asked.topic_file))
-    if not asked.no_defaults:
-        return topic_sets.merge_topics(base, own)
-    return topic_sets.with_digest(
-        msgspec.structs.replace(own, background=(*screeners.background(), *own.background))
+    own = screeners.read_topic_file(asked.topic_file)
+    return (
+        screeners.with_background(own) if asked.no_defaults else topic_sets.merge_topics(base, own)
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 from msgspec.structs import replace
 
-from feedmill.app.screeners import background, open_screeners
+from feedmill.app.screeners import open_screeners, read_topic_file, with_background
 from feedmill.config import Config
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase.candidates import read_candidates
@@ -23,7 +23,7 @@ from feedmill.engine.two_phase.sidecar_files import parse_ids
 from feedmill.errors import TopicError
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.exit import ctrl_c_ends_prompt
-from feedmill.interfaces.cli.options import option, usage_error
+from feedmill.interfaces.cli.options import FILE_TO_READ, FILE_TO_WRITE, option, usage_error
 from feedmill.interfaces.cli.output import shorten, show_table
 from feedmill.model.base import fields_of
 from feedmill.model.screening import ScreenText, Topic, TopicSet
@@ -37,7 +37,6 @@ from feedmill.screen.topics import (
     write_topics,
 )
 
-_path = click.Path(exists=True, dir_okay=False, path_type=Path)
 _BEST: Final = 5
 _FEWEST_LABELS: Final = 4
 
@@ -58,7 +57,7 @@ def topics() -> None:
     "path",
     "The topic file; it is made or extended.",
     default="topics.toml",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE_TO_WRITE,
 )
 async def new_topic(
     topic_id: str,
@@ -94,11 +93,11 @@ async def new_topic(
 
 
 @command("test", of=topics)
-@click.argument("path", type=_path, metavar="FILE")
-@click.argument("window", type=_path, metavar="WINDOW")
+@click.argument("path", type=FILE_TO_READ, metavar="FILE")
+@click.argument("window", type=FILE_TO_READ, metavar="WINDOW")
 async def test_topics(config: Config, path: Path, window: Path) -> Answer:
     """Show the best entries of a window for each topic. Nothing is written."""
-    known, texts = _with_background(_read(path)), _texts(window)
+    known, texts = with_background(read_topic_file(path)), _texts(window)
     titles = {text.ref: text.title for text in texts}
     rows: list[dict[str, Any]] = []
     async with open_screeners(config) as opened:
@@ -132,8 +131,8 @@ async def test_topics(config: Config, path: Path, window: Path) -> Answer:
 
 
 @command("improve", of=topics)
-@click.argument("path", type=_path, metavar="FILE")
-@click.argument("window", type=_path, metavar="WINDOW")
+@click.argument("path", type=FILE_TO_READ, metavar="FILE")
+@click.argument("window", type=FILE_TO_READ, metavar="WINDOW")
 @option("--topic", "name", "The topic to improve [the only one of the file].")
 @option("--count", "Entries to label.", least=4, most=100, default=10)
 @option("--about", "Instead of asking: ids of entries about the topic, such as 3,7.")
@@ -152,7 +151,7 @@ async def improve(
     On a terminal it shows ten entries and asks whether each is about the topic. What you say becomes examples
     and counter-examples, unless the topic would do worse with them.
     """
-    known = _with_background(_read(path))
+    known = with_background(read_topic_file(path))
     topic = _chosen(known, name)
     if about is not None or not_about is not None:
         labelled = _given(window, about, not_about)
@@ -170,7 +169,7 @@ async def improve(
     async with open_screeners(config) as opened:
         done = await improve_topic(known, topic.id, labelled, opened.screeners, config.screen)
     if done.is_changed:
-        own = _read(path)
+        own = read_topic_file(path)
         kept = tuple(done.topic if one.id == topic.id else one for one in own.topics)
         write_file(path, write_topics(replace(own, topics=kept)).encode())
     change = "written" if done.is_changed else "not changed: it would do worse with these examples"
@@ -189,19 +188,8 @@ async def improve(
     return Answer(shape, words)
 
 
-def _read(path: Path) -> TopicSet:
-    try:
-        return read_topics(path.read_text("utf-8-sig"))
-    except UnicodeDecodeError as problem:
-        raise TopicError([f"{path} is not UTF-8 text"]) from problem
-
-
 def _read_or_begin(path: Path) -> TopicSet:
-    return _read(path) if path.exists() else TopicSet(name=path.stem, topics=())
-
-
-def _with_background(own: TopicSet) -> TopicSet:
-    return with_digest(replace(own, background=(*background(), *own.background)))
+    return read_topic_file(path) if path.exists() else TopicSet(name=path.stem, topics=())
 
 
 def _chosen(known: TopicSet, name: str | None) -> Topic:

@@ -125,3 +125,26 @@ def test_labels_that_contradict_the_topic_are_not_kept() -> None:
 
     assert done.f1_after >= done.f1_before
     assert done.is_changed or done.topic == known
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("collect-window", "--last", "7d", "--all"),
+        ("screen-live", "add", "--tag", "a", "--keep-at", "1"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_topic_file_of_windows_is_read_and_one_that_is_no_text_is_refused(
+    mill: Mill, words: tuple[str, ...]
+) -> None:
+    path = new(mill)
+    text = path.read_bytes()
+    path.write_bytes(b"\xef\xbb\xbf" + text)
+    known = mill(*words, "--topics", str(path))
+    path.write_bytes(b"\xff" + text)
+
+    refused = mill(*words, "--topics", str(path))
+
+    assert "topics are neither" not in known.err
+    assert (refused.status, "is not UTF-8 text" in refused.err) == (2, True)
