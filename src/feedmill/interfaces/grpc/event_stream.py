@@ -15,7 +15,7 @@ from feedmill.errors import CrowdedError
 from feedmill.interfaces.grpc.errors import SHUTTING_DOWN
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
 from feedmill.interfaces.grpc.handlers import CallContext, StreamEnd
-from feedmill.interfaces.grpc.messages import convert_checked, event_message
+from feedmill.interfaces.grpc.messages import convert_checked, message_of
 from feedmill.model.base import Value
 from feedmill.model.event import EventType
 
@@ -94,7 +94,7 @@ def _bunches(events: tuple[Any, ...], position: int) -> list[pb.WatchReply]:
     replies: list[pb.WatchReply] = []
     bunch, size = list[pb.Event](), 0
     for event in events:
-        message = event_message(event)
+        message = message_of(pb.Event, event)
         bunch.append(message)
         size += message.ByteSize()
         if size >= _BUNCH_BYTES:

@@ -1,8 +1,8 @@
 """Converts between the shared shapes and the messages of the proto file.
 
 A message has the fields of its shape, by the same names, so it is built from them in one step. Two
-things have another form on this wire: what has no fixed shape is the JSON text that REST sends
-(`…_json`), and a pair of name and value is a Header.
+things have another form on this wire: what has no fixed shape, such as the data of an event, is the JSON text
+that REST sends (`…_json`), so that integers stay whole; and a pair of name and value is a Header.
 """
 # Tested in tests/integration/interfaces/grpc/
 
@@ -16,10 +16,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from feedmill.errors import UsageError
 from feedmill.interfaces.grpc.generated import feedmill_pb2 as pb
-from feedmill.model.base import fields_of
-from feedmill.model.event import Event
 from feedmill.publish.mistakes import mistake_in_words
-from feedmill.publish.shapes import AddedFeed, CanonicalShape, EventPage
+from feedmill.publish.shapes import AddedFeed, CanonicalShape
 
 T = TypeVar("T")
 M = TypeVar("M")
@@ -42,18 +40,6 @@ def added_message(added: AddedFeed) -> pb.AddFeedReply:
 def choices_message(choices: Iterable[Any]) -> pb.AddFeedReply:
     """The feeds of a page with several, to choose from."""
     return pb.AddFeedReply(choices=[_plain(found) for found in choices])
-
-
-def event_message(event: Event) -> pb.Event:
-    """An event; its data is JSON text, so that integers stay whole and nothing is rounded."""
-    given = fields_of(event, "seq id type feed_id occurred_at entry_uid")
-    return pb.Event(**given, data_json=_json(event.data))
-
-
-def events_message(page: EventPage) -> pb.EventPage:
-    """Events in order."""
-    items = [event_message(event) for event in page.items]
-    return pb.EventPage(items=items, next=page.next, last_seq=page.last_seq)
 
 
 def canonical_message(found: CanonicalShape) -> pb.CanonicalizeReply:

@@ -27,7 +27,6 @@ from feedmill.interfaces.grpc.messages import (
     canonical_message,
     choices_message,
     convert_checked,
-    events_message,
     message_of,
     optional_field,
     read_change,
@@ -209,7 +208,7 @@ async def _list_events(request: pb.ListEventsRequest, room: CallContext) -> pb.E
     wanted = parse_event_request(request)
     await queries.check_position(room.services, wanted.after)
     ask = partial(queries.events, room.services, **structs.asdict(wanted))
-    return await _fitting(request, room, ask, events_message)
+    return await _fitting(request, room, ask, partial(message_of, pb.EventPage))
 
 
 async def _list_clusters(request: pb.ListClustersRequest, room: CallContext) -> pb.ClusterPage:
