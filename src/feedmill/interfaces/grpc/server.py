@@ -109,7 +109,7 @@ class _Doctor:
 
     def __init__(self, services: Services, watch: Lifecycle) -> None:
         self.servicer = _HealthServicer(watch, max(1, services.config.grpc.max_calls // 2))
-        self._world, self._watch = services, watch
+        self._services, self._watch = services, watch
 
     async def keep_looking(self) -> None:
         """Check the store periodically until the server stops."""
@@ -122,7 +122,7 @@ class _Doctor:
         status = health_pb2.HealthCheckResponse.SERVING
         try:
             async with asyncio.timeout(_LOOK_SEC):
-                await self._world.store.last_seq()
+                await self._services.store.last_seq()
         except (FeedmillError, TimeoutError):
             status = health_pb2.HealthCheckResponse.NOT_SERVING
         for name in ("", *SERVICES):

@@ -111,7 +111,7 @@ async def collect_window(config: Config, **given: Any) -> Answer:  # noqa: ANN40
     addresses = _addresses((*asked.feeds, *asked.more), asked.opml)
     topics = load_topics(asked.topic_file, asked.topic_names).topics
     async with AsyncExitStack() as stack:
-        services = await _world(config, stack)
+        services = await _open_or_in_memory(config, stack)
         window = _window(asked, last, services)
         sources = await _sources(asked, addresses, services)
         with progress(len(sources), "collecting") as step:
@@ -133,7 +133,7 @@ async def collect_window(config: Config, **given: Any) -> Answer:  # noqa: ANN40
     return Answer(_shape(file, out), lambda: _say(file, out), status=int(has_failed))
 
 
-async def _world(config: Config, stack: AsyncExitStack) -> Services:
+async def _open_or_in_memory(config: Config, stack: AsyncExitStack) -> Services:
     """Open the services; in memory when the store cannot be opened (000)."""
     try:
         return await stack.enter_async_context(open_services(config))

@@ -98,11 +98,11 @@ def review(
         _show(ReviewSession(shown or fitting, said, names), file, candidates)
 
 
-def _show(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
+def _show(session: ReviewSession, file: CandidateFile, path: Path) -> None:
     if sys.stdin.isatty() and sys.stdout.isatty():
-        _converse(subscriber, file, path)
+        _converse(session, file, path)
     else:
-        for line in subscriber.listing():
+        for line in session.listing():
             click.echo(line)
 
 
@@ -125,9 +125,9 @@ def _hint(
         )
 
 
-def _converse(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
+def _converse(session: ReviewSession, file: CandidateFile, path: Path) -> None:
     click.echo(HELP)
-    reply = subscriber.answer("list")
+    reply = session.answer("list")
     while True:
         for line in reply.lines:
             click.echo(style_text(line, bold=line.startswith("== ")))
@@ -135,13 +135,13 @@ def _converse(subscriber: ReviewSession, file: CandidateFile, path: Path) -> Non
             webbrowser.open(reply.open_url)
         if reply.is_over:
             break
-        reply = subscriber.answer(click.prompt("review", default="", show_default=False))
+        reply = session.answer(click.prompt("review", default="", show_default=False))
     if reply.is_confirmed:
-        _confirmed(subscriber, file, path)
+        _confirmed(session, file, path)
 
 
-def _confirmed(subscriber: ReviewSession, file: CandidateFile, path: Path) -> None:
-    ids = tuple(sorted(subscriber.chosen))
+def _confirmed(session: ReviewSession, file: CandidateFile, path: Path) -> None:
+    ids = tuple(sorted(session.chosen))
     confirmation = Confirmation(
         confirmed_by=user_name(),
         confirmed_at=current_time(),
