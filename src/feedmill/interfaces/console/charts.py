@@ -74,10 +74,9 @@ class HintMark(NamedTuple):
     seconds: float
 
 
-def stacked_bars(
-    title: str, starts: Sequence[datetime], series: Sequence[Series], *, height: int = 200
-) -> Markup:
+def stacked_bars(title: str, starts: Sequence[datetime], series: Sequence[Series]) -> Markup:
     """Counts over time: one bar per period, one colour per series."""
+    height = 200
     totals = [sum(column) for column in zip(*(one.values for one in series), strict=True)]
     if not totals or max(totals) <= 0:
         return _empty(title, height)
@@ -144,10 +143,9 @@ def line(
     return _svg(title, words, body, height, zoom=True)
 
 
-def scatter(
-    title: str, dots: Sequence[Dot], *, x_name: str, y_name: str, height: int = 380
-) -> Markup:
+def scatter(title: str, dots: Sequence[Dot], *, x_name: str, y_name: str) -> Markup:
     """Two durations of many things against each other, both on logarithmic scales."""
+    height = 380
     shown = [dot for dot in dots if dot.x > 0 and dot.y > 0]
     if not shown:
         return _empty(title, height)
@@ -178,10 +176,9 @@ def scatter(
     return _svg(title, words, "".join(parts), height, role="group")
 
 
-def timeline(
-    title: str, polls: Sequence[PollMark], hints: Sequence[HintMark] = (), *, height: int = 220
-) -> Markup:
+def timeline(title: str, polls: Sequence[PollMark], hints: Sequence[HintMark] = ()) -> Markup:
     """The polls of a feed: when, with which interval after each, and what publishers asked for."""
+    height = 220
     if not polls:
         return _empty(title, height)
     ordered = sorted(polls, key=lambda one: one.at)

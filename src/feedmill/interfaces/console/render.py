@@ -145,12 +145,10 @@ def go_to(
     )
 
 
-def local_path(path: str, default: str = "/") -> str:
-    """A path of this console to return to; the default for anything else."""
-    is_own = path == "/" or path.startswith("/console/")
-    return (
-        path if is_own and path.isascii() and path.isprintable() and "\\" not in path else default
-    )
+def local_path(path: str) -> str:
+    """A path of this console to return to; that of the overview for anything else."""
+    is_own = path.startswith("/console/") and path.isascii() and path.isprintable()
+    return path if is_own and "\\" not in path else "/"
 
 
 def number(value: float) -> str:

@@ -70,7 +70,6 @@ async def rest_server(
     host: str | None = None,
     port: int | None = None,
     metrics: Metrics | None = None,
-    notifier: LogNotifier | None = None,
     console: Callable[[int], ASGIApp] | None = None,
 ) -> AsyncIterator[str]:
     """Serve the REST API while the block runs; its base URL. Requests under way are answered first.
@@ -81,8 +80,8 @@ async def rest_server(
     config = services.config.serve
     name = config.host if host is None else host
     await check_binding(name, services.store, services.clock)
-    own_notifier = notifier or LogNotifier(services.store, watch, every_sec=config.look_ms / 1000)
-    state = open_app_state(services, watch, own_notifier, metrics=metrics, host=name)
+    notifier = LogNotifier(services.store, watch, every_sec=config.look_ms / 1000)
+    state = open_app_state(services, watch, notifier, metrics=metrics, host=name)
     app = make_app(state, console)
     serving = http_server(
         app,
@@ -94,8 +93,7 @@ async def rest_server(
         ),
     )
     async with asyncio.TaskGroup() as group, serving as address:
-        if notifier is None:
-            group.create_task(own_notifier.run())
+        group.create_task(notifier.run())
         try:
             yield address
         finally:
