@@ -231,11 +231,7 @@ async def test_an_address_that_others_reach_is_not_opened_without_a_token(
 
 
 async def test_a_port_that_is_taken_is_an_error_and_not_shared(tmp_path: Path) -> None:
-    async with (
-        hang_guard(),
-        opened(tmp_path) as stage,
-        grpc_server(stage.services) as bound,
-    ):
+    async with hang_guard(), opened(tmp_path) as stage, grpc_server(stage.services) as bound:
         with pytest.raises(UsageError, match="cannot listen"):
             async with grpc_server(stage.services, port=bound.port):
                 pass

@@ -55,10 +55,7 @@ async def test_an_agent_collects_screens_asks_and_inserts_over_http_and_a_second
     tmp_path: Path, mode: Era
 ) -> None:
     person = Person()
-    async with (
-        opened(tmp_path, mcp=ASK_CLIENT) as stage,
-        agent(stage, person, mode=mode) as ask,
-    ):
+    async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, person, mode=mode) as ask:
         await go_all_the_way(ask, person, publish(stage))
 
         assert titles(await stage.entries()) == [ON_TOPIC[0]]
@@ -99,10 +96,7 @@ async def test_an_agent_goes_the_same_way_over_standard_streams(tmp_path: Path, 
 async def test_a_person_who_says_no_leaves_no_ticket_and_no_entry(
     tmp_path: Path, mode: Era, person: Person
 ) -> None:
-    async with (
-        opened(tmp_path, mcp=ASK_CLIENT) as stage,
-        agent(stage, person, mode=mode) as ask,
-    ):
+    async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, person, mode=mode) as ask:
         window = await collected(ask, publish(stage))
 
         answer = await ask("confirm", window_id=window["window_id"], candidate_ids=[1])
@@ -117,10 +111,7 @@ async def test_a_person_who_says_no_leaves_no_ticket_and_no_entry(
 async def test_without_an_answer_the_question_waits_for_a_terminal_and_the_agent_gets_no_ticket(
     tmp_path: Path, mode: Era, person: Person | None
 ) -> None:
-    async with (
-        opened(tmp_path, mcp=ASK_CLIENT) as stage,
-        agent(stage, person, mode=mode) as ask,
-    ):
+    async with opened(tmp_path, mcp=ASK_CLIENT) as stage, agent(stage, person, mode=mode) as ask:
         window = await collected(ask, publish(stage))
 
         first = await ask("confirm", window_id=window["window_id"], candidate_ids=[2, 1])
@@ -135,10 +126,7 @@ async def test_without_an_answer_the_question_waits_for_a_terminal_and_the_agent
 
 async def test_the_owner_can_send_every_question_to_the_terminal(tmp_path: Path) -> None:
     person = Person()
-    async with (
-        opened(tmp_path, mcp=McpConfig()) as stage,
-        agent(stage, person) as ask,
-    ):
+    async with opened(tmp_path, mcp=McpConfig()) as stage, agent(stage, person) as ask:
         window = await collected(ask, publish(stage))
 
         answer = await ask("confirm", window_id=window["window_id"], candidate_ids=[1])

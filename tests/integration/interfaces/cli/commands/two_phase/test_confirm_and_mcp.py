@@ -69,10 +69,7 @@ def in_world(home: Path, story: Callable[[Services], Any]) -> Any:
 async def test_a_person_at_a_terminal_confirms_and_the_agent_inserts_with_the_ticket(
     home: Path,
 ) -> None:
-    async with (
-        opened(home.parent / "elsewhere") as stage,
-        agent_over_stdio(home) as ask,
-    ):
+    async with opened(home.parent / "elsewhere") as stage, agent_over_stdio(home) as ask:
         window = await collected(ask, publish(stage))
         chosen = {"window_id": window["window_id"], "candidate_ids": [1, 2]}
         asked = await ask("confirm", **chosen)
