@@ -20,12 +20,11 @@ from feedmill.app.settings import current_time, user_name
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.two_phase import sidecar_files
 from feedmill.engine.two_phase.candidates import read_candidates, summarise_candidate
-from feedmill.interfaces.cli.command import Answer, command, print_answer
+from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import FILE_TO_WRITE, Number, flag, option
-from feedmill.interfaces.cli.output import shorten, show_json, style_text
+from feedmill.interfaces.cli.output import shorten, style_text
 from feedmill.interfaces.cli.review_terminal import HELP, ReviewSession
-from feedmill.interfaces.cli.run_command import run_async
 from feedmill.model.candidate import CandidateFile, WindowCandidate
 from feedmill.model.screening import Confirmation, Screening, Topic, TopicSet
 from feedmill.screen.topics import choose_topics
@@ -53,9 +52,9 @@ _UNSAFE: Final = {
 )
 @option("--topic TOPIC", "Only candidates suggested for this topic.")
 @flag("--all", "everything", "Include dropped and stored candidates.")
-def review(
+async def review(
     candidates: Path, html: Path | None, min_score: float, topic: str | None, *, everything: bool
-) -> None:
+) -> Answer:
     """Review candidates with their scores and reasons, select and confirm.
 
     On a terminal it is interactive, otherwise it prints a list. Nothing is inserted: the confirmed
@@ -68,14 +67,11 @@ def review(
       feedmill review candidates.json --topic lca --min-score 0.6 --json
     """
 
-    async def look() -> tuple[CandidateFile, ScreeningById, dict[str, str], str | None]:
-        file = read_candidates(candidates)
-        said = {one.candidate_id: one for one in sidecar_files.read_screenings(candidates, file)}
-        known = _topics(candidates, file)
-        wanted = None if topic is None else choose_topics(known, [topic]).topics[0].id
-        return file, said, {one.id: one.name for one in known.topics}, wanted
-
-    file, said, names, wanted = run_async(look)
+    file = read_candidates(candidates)
+    said = {one.candidate_id: one for one in sidecar_files.read_screenings(candidates, file)}
+    known = _topics(candidates, file)
+    wanted = None if topic is None else choose_topics(known, [topic]).topics[0].id
+    names = {one.id: one.name for one in known.topics}
     fitting = [
         one for one in file.candidates if _fits(said.get(one.candidate_id), min_score, wanted)
     ]
@@ -89,21 +85,18 @@ def review(
         )
         write_file(html, page.encode())
         shape = {"out": str(html), "candidates": len(fitting)}
-        print_answer(Answer(shape, f"{len(fitting)} candidates written to {html}"))
-    elif is_json():
-        items = [summarise_candidate(one, said.get(one.candidate_id)) for one in shown]
-        show_json({"items": items, "next": None})
-    else:
+        return Answer(shape, f"{len(fitting)} candidates written to {html}")
+
+    def show() -> None:
         _hint(file, shown, said, candidates)
-        _show(ReviewSession(shown or fitting, said, names), file, candidates)
+        session = ReviewSession(shown or fitting, said, names)
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            _converse(session, file, candidates)
+        else:
+            click.echo("".join(f"{line}\n" for line in session.listing()), nl=False)
 
-
-def _show(session: ReviewSession, file: CandidateFile, path: Path) -> None:
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        _converse(session, file, path)
-    else:
-        for line in session.listing():
-            click.echo(line)
+    items = [summarise_candidate(one, said.get(one.candidate_id)) for one in shown]
+    return Answer({"items": items, "next": None}, show)
 
 
 def _hint(

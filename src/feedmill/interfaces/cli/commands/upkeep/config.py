@@ -9,10 +9,9 @@ import msgspec
 
 from feedmill.app.settings import config_reference
 from feedmill.config import Config
-from feedmill.interfaces.cli.command import Answer, command, print_answer
+from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.options import flag
 from feedmill.interfaces.cli.output import style_text
-from feedmill.interfaces.cli.run_command import config_of
 from feedmill.observe.log import mask_all_secrets
 
 
@@ -23,10 +22,9 @@ def config() -> None:
 
 @command("show", of=config)
 @flag("--reference", "List every setting with its variable and default.")
-def show_config(*, reference: bool) -> None:
+async def show_config(config: Config, *, reference: bool) -> Answer:
     """Show the settings in force."""
-    settings = config_of()
-    print_answer(_reference() if reference else _in_force(settings))
+    return _reference() if reference else _in_force(config)
 
 
 def _reference() -> Answer:
