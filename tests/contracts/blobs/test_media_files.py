@@ -1,6 +1,5 @@
 """Files of entries: partial files, contents by digest, links; on disk and in every kind of bucket."""
 
-import asyncio
 from collections.abc import Callable
 from hashlib import sha256, sha512
 from pathlib import Path
@@ -134,32 +133,26 @@ def test_partial_files_that_nobody_waits_for_are_dropped(files: MediaFiles) -> N
     run(story())
 
 
-def test_damaged_file_is_found(tmp_path: Path) -> None:
-    async def story() -> None:
-        files = DiskMedia(tmp_path)
-        digest = await kept(files)
-        (tmp_path / "files" / digest[:2] / digest).write_bytes(b"x")
+async def test_damaged_file_is_found(tmp_path: Path) -> None:
+    files = DiskMedia(tmp_path)
+    digest = await kept(files)
+    (tmp_path / "files" / digest[:2] / digest).write_bytes(b"x")
 
-        assert await files.verify(digest) == "damaged"
-
-    asyncio.run(story())
+    assert await files.verify(digest) == "damaged"
 
 
-def test_links_are_relative_and_go_with_their_empty_folder(tmp_path: Path) -> None:
-    async def story() -> None:
-        files = DiskMedia(tmp_path / "media")
-        digest = await kept(files)
-        await files.link("The Show/a.mp3", digest)
-        await files.link("The Show/a.mp3", digest)
+async def test_links_are_relative_and_go_with_their_empty_folder(tmp_path: Path) -> None:
+    files = DiskMedia(tmp_path / "media")
+    digest = await kept(files)
+    await files.link("The Show/a.mp3", digest)
+    await files.link("The Show/a.mp3", digest)
 
-        name = tmp_path / "media" / "shows" / "The Show" / "a.mp3"
-        moved = (tmp_path / "media").rename(tmp_path / "elsewhere")
+    name = tmp_path / "media" / "shows" / "The Show" / "a.mp3"
+    moved = (tmp_path / "media").rename(tmp_path / "elsewhere")
 
-        assert name.parent.parent.parent.exists() is False
-        assert (moved / "shows" / "The Show" / "a.mp3").read_bytes() == BODY
-        there = DiskMedia(moved)
-        assert await there.links() == {"The Show/a.mp3"}
-        await there.unlink(["The Show/a.mp3", "gone/b.mp3"])
-        assert list((moved / "shows").iterdir()) == []
-
-    asyncio.run(story())
+    assert name.parent.parent.parent.exists() is False
+    assert (moved / "shows" / "The Show" / "a.mp3").read_bytes() == BODY
+    there = DiskMedia(moved)
+    assert await there.links() == {"The Show/a.mp3"}
+    await there.unlink(["The Show/a.mp3", "gone/b.mp3"])
+    assert list((moved / "shows").iterdir()) == []

@@ -1,6 +1,5 @@
 """Search: the same questions find the same entries in the same order on every kind of store."""
 
-import asyncio
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -258,7 +257,7 @@ def test_relevance_is_an_order_of_searches(tell: Tell, where: EntryFilter) -> No
 
 
 @pytest.mark.parametrize("off", ["sqlite", "postgres"])
-def test_index_that_is_off_holds_no_earlier_text(
+async def test_index_that_is_off_holds_no_earlier_text(
     tmp_path: Path, emptied_dsn: str, off: str
 ) -> None:
     async def opened(*, searchable: bool) -> Store:
@@ -266,23 +265,20 @@ def test_index_that_is_off_holds_no_earlier_text(
             return await SqliteStore.open(tmp_path / "store.db", searchable=searchable)
         return await PostgresStore.open(emptied_dsn, searchable=searchable)
 
-    async def story() -> None:
-        store = await opened(searchable=True)
-        feed = await a_library(store)
-        await store.close()
-        store = await opened(searchable=False)
-        changed = replace(an_entry("release", "second"), title="Ruby instead")
+    store = await opened(searchable=True)
+    feed = await a_library(store)
+    await store.close()
+    store = await opened(searchable=False)
+    changed = replace(an_entry("release", "second"), title="Ruby instead")
 
-        await poll(store, feed, 2, [changed, entry_of("snake")], at=NOON + HOUR)
+    await poll(store, feed, 2, [changed, entry_of("snake")], at=NOON + HOUR)
 
-        assert await found(store, "python") == ["snake"]
-        assert await found(store, "ruby") == []
-        assert await store.count_unindexed() == 1
-        assert (await store.index_entries(0, 100, missing=True))[0] == 1
-        assert await found(store, "ruby") == ["release"]
-        await store.close()
-
-    asyncio.run(story())
+    assert await found(store, "python") == ["snake"]
+    assert await found(store, "ruby") == []
+    assert await store.count_unindexed() == 1
+    assert (await store.index_entries(0, 100, missing=True))[0] == 1
+    assert await found(store, "ruby") == ["release"]
+    await store.close()
 
 
 def test_long_searches_are_answered(tell: Tell) -> None:

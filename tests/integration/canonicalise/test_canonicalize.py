@@ -1,6 +1,5 @@
 """Addresses become canonical over real sockets, real TLS, real redirects and real documents."""
 
-import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -80,7 +79,7 @@ def _header(url: Callable[[str], str]) -> Web:
         (_header, "https://mirror.example/x", CLEAN, "content_verified", 1),
     ],
 )
-def test_an_address_ends_where_the_feed_is_proven(
+async def test_an_address_ends_where_the_feed_is_proven(
     served: Callable[[Callable[[str], str]], Web],
     start: str,
     end: str,
@@ -88,68 +87,56 @@ def test_an_address_ends_where_the_feed_is_proven(
     asked: int,
     canonicalize: Canonicalizing,
 ) -> None:
-    async def story() -> None:
-        async with LoopbackWeb(*HOSTS) as web:
-            for url, answer in served(web.url).items():
-                web.put(url, answer)
+    async with LoopbackWeb(*HOSTS) as web:
+        for url, answer in served(web.url).items():
+            web.put(url, answer)
 
-            found = await canonicalize(web, start)
+        found = await canonicalize(web, start)
 
-            assert isinstance(found, Canonical), found
-            assert (found.url, found.reason, found.requests) == (web.url(end), reason, asked)
-            # What is returned was fetched, and nobody was asked twice.
-            assert end in web.asked
-            tested = [one.url for one in found.asked]
-            assert len(set(tested)) == len(tested) == asked + 1
-
-    asyncio.run(story())
+        assert isinstance(found, Canonical), found
+        assert (found.url, found.reason, found.requests) == (web.url(end), reason, asked)
+        # What is returned was fetched, and nobody was asked twice.
+        assert end in web.asked
+        tested = [one.url for one in found.asked]
+        assert len(set(tested)) == len(tested) == asked + 1
 
 
-def test_a_page_is_no_feed_and_nothing_more_is_asked(canonicalize: Canonicalizing) -> None:
-    async def story() -> None:
-        async with LoopbackWeb(*HOSTS) as web:
-            page = b"<!DOCTYPE html><html><head><title>Paper</title></head><body>Hi</body></html>"
-            web.put(CLEAN, document(page, "text/html"))
+async def test_a_page_is_no_feed_and_nothing_more_is_asked(canonicalize: Canonicalizing) -> None:
+    async with LoopbackWeb(*HOSTS) as web:
+        page = b"<!DOCTYPE html><html><head><title>Paper</title></head><body>Hi</body></html>"
+        web.put(CLEAN, document(page, "text/html"))
 
-            found = await canonicalize(web, CLEAN)
+        found = await canonicalize(web, CLEAN)
 
-            assert isinstance(found, NotCanonical)
-            assert (found.status, web.asked) == (200, [CLEAN])
-
-    asyncio.run(story())
+        assert isinstance(found, NotCanonical)
+        assert (found.status, web.asked) == (200, [CLEAN])
 
 
-def test_slow_down_ends_the_asking(canonicalize: Canonicalizing) -> None:
-    async def story() -> None:
-        async with LoopbackWeb(*HOSTS) as web:
-            web.put(MESSY, paper())
-            busy = Answer(status=429, headers=(("Retry-After", "3600"),))
-            web.put("http://paper.example/feed", busy)
-            web.put(CLEAN, paper())
+async def test_slow_down_ends_the_asking(canonicalize: Canonicalizing) -> None:
+    async with LoopbackWeb(*HOSTS) as web:
+        web.put(MESSY, paper())
+        busy = Answer(status=429, headers=(("Retry-After", "3600"),))
+        web.put("http://paper.example/feed", busy)
+        web.put(CLEAN, paper())
 
-            found = await canonicalize(web, MESSY, budget=9)
+        found = await canonicalize(web, MESSY, budget=9)
 
-            assert isinstance(found, Canonical)
-            assert found.url == web.url(MESSY)
-            assert web.asked == [MESSY, "http://paper.example/feed"]
-
-    asyncio.run(story())
+        assert isinstance(found, Canonical)
+        assert found.url == web.url(MESSY)
+        assert web.asked == [MESSY, "http://paper.example/feed"]
 
 
-def test_an_address_that_is_gone_says_so(canonicalize: Canonicalizing) -> None:
-    async def story() -> None:
-        async with LoopbackWeb(*HOSTS) as web:
-            web.put(CLEAN, Answer(status=410))
+async def test_an_address_that_is_gone_says_so(canonicalize: Canonicalizing) -> None:
+    async with LoopbackWeb(*HOSTS) as web:
+        web.put(CLEAN, Answer(status=410))
 
-            found = await canonicalize(web, CLEAN)
+        found = await canonicalize(web, CLEAN)
 
-            assert isinstance(found, NotCanonical)
-            assert (found.reason, found.status) == ("gone", 410)
-
-    asyncio.run(story())
+        assert isinstance(found, NotCanonical)
+        assert (found.reason, found.status) == ("gone", 410)
 
 
-def test_a_parser_and_a_hash_of_the_callers_own_see_what_the_server_sent(
+async def test_a_parser_and_a_hash_of_the_callers_own_see_what_the_server_sent(
     canonicalize: Canonicalizing,
 ) -> None:
     bodies: list[bytes] = []
@@ -158,65 +145,56 @@ def test_a_parser_and_a_hash_of_the_callers_own_see_what_the_server_sent(
         bodies.append(body)
         return Face() if "nothing" not in url else None
 
-    async def story() -> None:
-        async with LoopbackWeb(*HOSTS) as web:
-            link = ("Link", f'<{web.url(CLEAN)}>; rel="self"')
-            web.put(
-                "https://mirror.example/x",
-                Answer(headers=(("Content-Type", "text/x-feed"), link), body=b"mirrored"),
-            )
-            web.put(CLEAN, Answer(headers=(("Content-Type", "text/x-feed"),), body=b"original"))
-            web.put("https://paper.example/nothing", paper())
+    async with LoopbackWeb(*HOSTS) as web:
+        link = ("Link", f'<{web.url(CLEAN)}>; rel="self"')
+        web.put(
+            "https://mirror.example/x",
+            Answer(headers=(("Content-Type", "text/x-feed"), link), body=b"mirrored"),
+        )
+        web.put(CLEAN, Answer(headers=(("Content-Type", "text/x-feed"),), body=b"original"))
+        web.put("https://paper.example/nothing", paper())
 
-            found = await canonicalize(
-                web, "https://mirror.example/x", parse_fn=parse, hash_fn=lambda _: "same"
-            )
-            lost = await canonicalize(web, "https://paper.example/nothing", parse_fn=parse)
+        found = await canonicalize(
+            web, "https://mirror.example/x", parse_fn=parse, hash_fn=lambda _: "same"
+        )
+        lost = await canonicalize(web, "https://paper.example/nothing", parse_fn=parse)
 
-            assert isinstance(found, Canonical)
-            assert (found.url, found.reason) == (web.url(CLEAN), "content_verified")
-            assert bodies[:2] == [b"mirrored", b"original"]
-            assert isinstance(lost, NotCanonical)
-            assert lost.reason == "not-a-feed"
-
-    asyncio.run(story())
+        assert isinstance(found, Canonical)
+        assert (found.url, found.reason) == (web.url(CLEAN), "content_verified")
+        assert bodies[:2] == [b"mirrored", b"original"]
+        assert isinstance(lost, NotCanonical)
+        assert lost.reason == "not-a-feed"
 
 
-def test_credentials_are_shown_to_their_own_host_only(canonicalize: Canonicalizing) -> None:
-    async def story() -> None:
-        async with LoopbackWeb(*HOSTS) as web:
-            web.put(WWW, paper(web.url("https://other.example/feed")))
-            web.put("https://other.example/feed", paper())
-            web.put(CLEAN, paper())
-            given = WWW.replace("://", "://me:secret@")
+async def test_credentials_are_shown_to_their_own_host_only(canonicalize: Canonicalizing) -> None:
+    async with LoopbackWeb(*HOSTS) as web:
+        web.put(WWW, paper(web.url("https://other.example/feed")))
+        web.put("https://other.example/feed", paper())
+        web.put(CLEAN, paper())
+        given = WWW.replace("://", "://me:secret@")
 
-            found = await canonicalize(web, given, budget=9)
+        found = await canonicalize(web, given, budget=9)
 
-            heard = [(visit.url, visit.request.header("authorization")) for visit in web.visits]
-            assert heard == [
-                (WWW, "Basic bWU6c2VjcmV0"),
-                ("https://other.example/feed", None),
-            ]
-            assert isinstance(found, Canonical)
-            assert "secret" not in repr(found)
-
-    asyncio.run(story())
+        heard = [(visit.url, visit.request.header("authorization")) for visit in web.visits]
+        assert heard == [
+            (WWW, "Basic bWU6c2VjcmV0"),
+            ("https://other.example/feed", None),
+        ]
+        assert isinstance(found, Canonical)
+        assert "secret" not in repr(found)
 
 
-def test_credentials_are_not_shown_by_http_once_they_were_given_for_https(
+async def test_credentials_are_not_shown_by_http_once_they_were_given_for_https(
     canonicalize: Canonicalizing,
 ) -> None:
-    async def story() -> None:
-        async with LoopbackWeb(*HOSTS) as web:
-            web.put(CLEAN, paper(web.url("http://paper.example/rss")))
-            web.put("http://paper.example/rss", paper())
-            given = CLEAN.replace("://", "://me:secret@")
+    async with LoopbackWeb(*HOSTS) as web:
+        web.put(CLEAN, paper(web.url("http://paper.example/rss")))
+        web.put("http://paper.example/rss", paper())
+        given = CLEAN.replace("://", "://me:secret@")
 
-            await canonicalize(web, given, prefer_https=False)
+        await canonicalize(web, given, prefer_https=False)
 
-            assert [visit.request.header("authorization") for visit in web.visits] == [
-                "Basic bWU6c2VjcmV0",
-                None,
-            ]
-
-    asyncio.run(story())
+        assert [visit.request.header("authorization") for visit in web.visits] == [
+            "Basic bWU6c2VjcmV0",
+            None,
+        ]

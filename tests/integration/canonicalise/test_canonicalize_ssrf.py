@@ -1,6 +1,5 @@
 """No self URL, variant, redirect or name leads a search to where the guard would not let it go."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any, get_args
@@ -60,95 +59,80 @@ def _strangers(found: Canonical) -> list[str]:
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_a_self_url_out_of_bounds_is_never_dialled(
+async def test_a_self_url_out_of_bounds_is_never_dialled(
     category: str, canonicalize: Canonicalizing
 ) -> None:
-    async def story() -> None:
-        for case in (one for one in PLAIN if one["category"] == category):
-            async with _web(case) as web:
-                web.put(FEED, paper(case["url"].replace("<", "&lt;")))
-
-                found = await canonicalize(web, FEED)
-
-                assert isinstance(found, Canonical), case
-                assert found.url == web.url(FEED), case
-                assert set(_strangers(found)) <= REFUSED, (case, found.asked)
-
-    asyncio.run(story())
-
-
-@pytest.mark.parametrize("case", CHAINS, ids=lambda case: f"{case['id']}: {case['why']}")
-def test_a_self_url_that_redirects_out_of_bounds_is_not_believed(
-    case: dict[str, Any], canonicalize: Canonicalizing
-) -> None:
-    async def story() -> None:
+    for case in (one for one in PLAIN if one["category"] == category):
         async with _web(case) as web:
-            web.put(FEED, paper(web.url(case["url"])))
-            _put_chain(web, case)
+            web.put(FEED, paper(case["url"].replace("<", "&lt;")))
 
             found = await canonicalize(web, FEED)
 
-            assert isinstance(found, Canonical)
-            assert found.url == web.url(FEED)
-            assert found.asked[1].verdict in {*REFUSED, "downgrade"}
-            assert {split_url(url).host for url in web.asked} <= {"paper.example", "example.com"}
+            assert isinstance(found, Canonical), case
+            assert found.url == web.url(FEED), case
+            assert set(_strangers(found)) <= REFUSED, (case, found.asked)
 
-    asyncio.run(story())
+
+@pytest.mark.parametrize("case", CHAINS, ids=lambda case: f"{case['id']}: {case['why']}")
+async def test_a_self_url_that_redirects_out_of_bounds_is_not_believed(
+    case: dict[str, Any], canonicalize: Canonicalizing
+) -> None:
+    async with _web(case) as web:
+        web.put(FEED, paper(web.url(case["url"])))
+        _put_chain(web, case)
+
+        found = await canonicalize(web, FEED)
+
+        assert isinstance(found, Canonical)
+        assert found.url == web.url(FEED)
+        assert found.asked[1].verdict in {*REFUSED, "downgrade"}
+        assert {split_url(url).host for url in web.asked} <= {"paper.example", "example.com"}
 
 
 @pytest.mark.parametrize("case", CHAINS, ids=lambda case: case["id"])
-def test_an_address_that_redirects_out_of_bounds_leads_nowhere(
+async def test_an_address_that_redirects_out_of_bounds_leads_nowhere(
     case: dict[str, Any], canonicalize: Canonicalizing
 ) -> None:
-    async def story() -> None:
-        async with _web(case) as web:
-            _put_chain(web, case)
+    async with _web(case) as web:
+        _put_chain(web, case)
 
-            found = await canonicalize(web, case["url"])
+        found = await canonicalize(web, case["url"])
 
-            assert not isinstance(found, Canonical)
-            assert found.reason in {*REFUSED, "downgrade"}
-
-    asyncio.run(story())
+        assert not isinstance(found, Canonical)
+        assert found.reason in {*REFUSED, "downgrade"}
 
 
 @pytest.mark.parametrize("inside", ["10.0.0.1", "169.254.169.254", "127.0.0.1", "::1", "fd00::1"])
-def test_a_cleaner_spelling_whose_name_leads_inside_is_not_dialled(
+async def test_a_cleaner_spelling_whose_name_leads_inside_is_not_dialled(
     inside: str, canonicalize: Canonicalizing
 ) -> None:
-    async def story() -> None:
-        async with _web() as web:
-            web.names["paper.example"] = [(inside,)]
-            web.put("https://www.paper.example/feed", paper())
+    async with _web() as web:
+        web.names["paper.example"] = [(inside,)]
+        web.put("https://www.paper.example/feed", paper())
 
-            found = await canonicalize(web, "https://www.paper.example/feed")
+        found = await canonicalize(web, "https://www.paper.example/feed")
 
-            assert isinstance(found, Canonical)
-            assert found.url == web.url("https://www.paper.example/feed")
-            assert found.asked[1].verdict == "private-address"
-
-    asyncio.run(story())
+        assert isinstance(found, Canonical)
+        assert found.url == web.url("https://www.paper.example/feed")
+        assert found.asked[1].verdict == "private-address"
 
 
 @pytest.mark.parametrize("inside", ["10.0.0.1", "169.254.169.254", "127.0.0.1"])
-def test_a_name_that_turns_inside_during_the_search_is_not_followed(
+async def test_a_name_that_turns_inside_during_the_search_is_not_followed(
     inside: str, canonicalize: Canonicalizing
 ) -> None:
-    async def story() -> None:
-        async with _web() as web:
-            web.names["paper.example"] = [(OWN,), (inside,)]
-            web.put("http://paper.example/feed/", paper())
+    async with _web() as web:
+        web.names["paper.example"] = [(OWN,), (inside,)]
+        web.put("http://paper.example/feed/", paper())
 
-            found = await canonicalize(web, "http://paper.example/feed/")
+        found = await canonicalize(web, "http://paper.example/feed/")
 
-            # A connection that is open to the vetted address may be used again; the name leads to
-            # no other.
-            assert isinstance(found, Canonical)
-            assert found.url == web.url("http://paper.example/feed/")
-            assert {one.verdict for one in found.asked[1:]} <= {"private-address", "not-found"}
-            assert "https://paper.example/feed/" not in web.asked
-
-    asyncio.run(story())
+        # A connection that is open to the vetted address may be used again; the name leads to
+        # no other.
+        assert isinstance(found, Canonical)
+        assert found.url == web.url("http://paper.example/feed/")
+        assert {one.verdict for one in found.asked[1:]} <= {"private-address", "not-found"}
+        assert "https://paper.example/feed/" not in web.asked
 
 
 def _put_chain(web: LoopbackWeb, case: dict[str, Any]) -> None:

@@ -60,27 +60,24 @@ def pair() -> Iterator[Pair]:
         yield Pair(primary, standby, database)
 
 
-def test_standby_promoted_under_load_has_every_acknowledged_commit(
+async def test_standby_promoted_under_load_has_every_acknowledged_commit(
     pair: Pair,
 ) -> None:
-    async def story() -> None:
-        store = await PostgresStore.open(pair.dsn, connections=WRITERS, timeout_sec=20.0)
-        try:
-            books = Books()
-            await write_through_a_failover(store, pair, books)
-            last = await store.last_seq()
-            told = await store.events(after=0, limit=last + 1)
-        finally:
-            await store.close()
+    store = await PostgresStore.open(pair.dsn, connections=WRITERS, timeout_sec=20.0)
+    try:
+        books = Books()
+        await write_through_a_failover(store, pair, books)
+        last = await store.last_seq()
+        told = await store.events(after=0, limit=last + 1)
+    finally:
+        await store.close()
 
-        assert await stored_runs(pair) == sorted(books.acknowledged)
-        assert books.tried_again > 0  # the blow fell while commits were under way
-        assert [event.seq for event in told] == list(range(1, len(told) + 1))
-        names = [event.data["title"] for event in told if event.type == "new_entry"]
-        assert sorted(names) == sorted(f"About {who}-{run}" for who, run in books.acknowledged)
-        assert await horizon_is_behind(pair)
-
-    asyncio.run(story())
+    assert await stored_runs(pair) == sorted(books.acknowledged)
+    assert books.tried_again > 0  # the blow fell while commits were under way
+    assert [event.seq for event in told] == list(range(1, len(told) + 1))
+    names = [event.data["title"] for event in told if event.type == "new_entry"]
+    assert sorted(names) == sorted(f"About {who}-{run}" for who, run in books.acknowledged)
+    assert await horizon_is_behind(pair)
 
 
 class Books:

@@ -14,136 +14,119 @@ from tests.support.waiting import wait_until
 FEEDS, HOSTS = 8, 8
 
 
-def test_run_waits_for_a_full_disk_and_loses_nothing(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = await a_mill(tmp_path, press)
-            async with await mill.start() as running:
-                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+async def test_run_waits_for_a_full_disk_and_loses_nothing(tmp_path: Path) -> None:
+    async with pressing(FEEDS, HOSTS) as press:
+        mill, ledger = await a_mill(tmp_path, press)
+        async with await mill.start() as running:
+            await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
 
-                running.signal(signal.SIGUSR1)
-                await wait_until(lambda: bool(troubles(mill)), "a word about the full disk")
-                stored = ledger.entries()  # reading goes on
-                running.signal(signal.SIGUSR2)
+            running.signal(signal.SIGUSR1)
+            await wait_until(lambda: bool(troubles(mill)), "a word about the full disk")
+            stored = ledger.entries()  # reading goes on
+            running.signal(signal.SIGUSR2)
 
-                assert stored.keys() == press.published.keys()
-                await catch_up(mill, ledger, press, running)
-            assert troubles(mill) <= {"disk-full", "io-error"}
-            assert mill.said("recovered")
-
-    asyncio.run(story())
+            assert stored.keys() == press.published.keys()
+            await catch_up(mill, ledger, press, running)
+        assert troubles(mill) <= {"disk-full", "io-error"}
+        assert mill.said("recovered")
 
 
-def test_run_stops_on_a_full_disk(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="1")
-            async with await mill.start() as running:
-                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
-                running.signal(signal.SIGUSR1)
-                await wait_until(lambda: bool(troubles(mill)), "a word about the full disk")
+async def test_run_stops_on_a_full_disk(tmp_path: Path) -> None:
+    async with pressing(FEEDS, HOSTS) as press:
+        mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="1")
+        async with await mill.start() as running:
+            await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+            running.signal(signal.SIGUSR1)
+            await wait_until(lambda: bool(troubles(mill)), "a word about the full disk")
 
-                assert await running.stop() == 0
+            assert await running.stop() == 0
 
-            ledger.check(press)
-            ledger.expire_leases(running.process.pid)  # giving them back would have needed the disk
-            async with await mill.start() as running:
-                await catch_up(mill, ledger, press, running)
-
-    asyncio.run(story())
+        ledger.check(press)
+        ledger.expire_leases(running.process.pid)  # giving them back would have needed the disk
+        async with await mill.start() as running:
+            await catch_up(mill, ledger, press, running)
 
 
-def test_run_ends_although_no_sync_of_the_disk_ever_ends(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="0.1")
-            async with await mill.start() as running:
-                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
-                running.signal(signal.SIGRTMIN)
-                await wait_until(lambda: bool(mill.said("a sync hangs")), "polls that hang")
+async def test_run_ends_although_no_sync_of_the_disk_ever_ends(tmp_path: Path) -> None:
+    async with pressing(FEEDS, HOSTS) as press:
+        mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="0.1")
+        async with await mill.start() as running:
+            await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+            running.signal(signal.SIGRTMIN)
+            await wait_until(lambda: bool(mill.said("a sync hangs")), "polls that hang")
 
-                assert await running.stop() == 1
+            assert await running.stop() == 1
 
-            (said,) = [line for line in mill.lines() if "without waiting" in str(line["event"])]
-            assert "lanes" in said
-            ledger.check(press)
-
-    asyncio.run(story())
+        (said,) = [line for line in mill.lines() if "without waiting" in str(line["event"])]
+        assert "lanes" in said
+        ledger.check(press)
 
 
-def test_second_signal_ends_run_although_no_sync_of_the_disk_ever_ends(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="3600")
-            async with await mill.start() as running:
-                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
-                running.signal(signal.SIGRTMIN)
-                await wait_until(lambda: bool(mill.said("a sync hangs")), "polls that hang")
-
-                assert await interrupted_again_and_again(running) == 130
-
-            assert [line for line in mill.lines() if "without waiting" in str(line["event"])]
-            ledger.check(press)
-
-    asyncio.run(story())
-
-
-def test_sync_that_is_stopped_ends_although_no_sync_of_the_disk_ever_ends(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="0.1")
-            async with await mill.start(role=("sync", "--force")) as running:
-                press.on_request = lambda: running.signal(signal.SIGRTMIN)
-                await wait_until(lambda: bool(mill.said("a sync hangs")), "polls that hang")
-
-                assert await running.stop() == 1
-
-            (said,) = [line for line in mill.lines() if "without waiting" in str(line["event"])]
-            assert "lanes" in said
-            ledger.check(press)
-
-    asyncio.run(story())
-
-
-def test_import_that_is_interrupted_ends_although_no_sync_of_the_disk_ever_ends(
+async def test_second_signal_ends_run_although_no_sync_of_the_disk_ever_ends(
     tmp_path: Path,
 ) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill, addresses = Mill(tmp_path / "home"), tmp_path / "addresses.txt"
+    async with pressing(FEEDS, HOSTS) as press:
+        mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="3600")
+        async with await mill.start() as running:
+            await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+            running.signal(signal.SIGRTMIN)
+            await wait_until(lambda: bool(mill.said("a sync hangs")), "polls that hang")
 
-            def words() -> list[str]:
-                return [str(line["event"]) for line in mill.lines()]
+            assert await interrupted_again_and_again(running) == 130
 
-            addresses.write_text("\n".join(press.addresses))
-            async with await mill.start(role=("import", str(addresses))) as running:
-                press.on_request = lambda: running.signal(signal.SIGRTMIN)
-                await wait_until(lambda: bool(mill.said("a sync hangs")), "a document to be kept")
-                running.signal(signal.SIGINT)
-                await wait_until(lambda: any("still" in word for word in words()), "a warning")
-                running.signal(signal.SIGINT)
-
-                assert await running.ended() == 130
-
-            assert any("without waiting" in word for word in words())
-
-    asyncio.run(story())
+        assert [line for line in mill.lines() if "without waiting" in str(line["event"])]
+        ledger.check(press)
 
 
-def test_run_whose_terminal_is_closed_gives_its_leases_back(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = await a_mill(tmp_path, press)
-            async with await mill.start() as running:
-                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
-                running.signal(signal.SIGHUP)
+async def test_sync_that_is_stopped_ends_although_no_sync_of_the_disk_ever_ends(
+    tmp_path: Path,
+) -> None:
+    async with pressing(FEEDS, HOSTS) as press:
+        mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="0.1")
+        async with await mill.start(role=("sync", "--force")) as running:
+            press.on_request = lambda: running.signal(signal.SIGRTMIN)
+            await wait_until(lambda: bool(mill.said("a sync hangs")), "polls that hang")
 
-                assert await running.ended() == 0
+            assert await running.stop() == 1
 
-            assert ledger.leases(running.process.pid) == 0
-            ledger.check(press)
+        (said,) = [line for line in mill.lines() if "without waiting" in str(line["event"])]
+        assert "lanes" in said
+        ledger.check(press)
 
-    asyncio.run(story())
+
+async def test_import_that_is_interrupted_ends_although_no_sync_of_the_disk_ever_ends(
+    tmp_path: Path,
+) -> None:
+    async with pressing(FEEDS, HOSTS) as press:
+        mill, addresses = Mill(tmp_path / "home"), tmp_path / "addresses.txt"
+
+        def words() -> list[str]:
+            return [str(line["event"]) for line in mill.lines()]
+
+        addresses.write_text("\n".join(press.addresses))
+        async with await mill.start(role=("import", str(addresses))) as running:
+            press.on_request = lambda: running.signal(signal.SIGRTMIN)
+            await wait_until(lambda: bool(mill.said("a sync hangs")), "a document to be kept")
+            running.signal(signal.SIGINT)
+            await wait_until(lambda: any("still" in word for word in words()), "a warning")
+            running.signal(signal.SIGINT)
+
+            assert await running.ended() == 130
+
+        assert any("without waiting" in word for word in words())
+
+
+async def test_run_whose_terminal_is_closed_gives_its_leases_back(tmp_path: Path) -> None:
+    async with pressing(FEEDS, HOSTS) as press:
+        mill, ledger = await a_mill(tmp_path, press)
+        async with await mill.start() as running:
+            await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+            running.signal(signal.SIGHUP)
+
+            assert await running.ended() == 0
+
+        assert ledger.leases(running.process.pid) == 0
+        ledger.check(press)
 
 
 @pytest.mark.parametrize(
@@ -159,73 +142,63 @@ def test_run_whose_terminal_is_closed_gives_its_leases_back(tmp_path: Path) -> N
         ("tap-appended=enospc@1-2", "disk-full"),
     ],
 )
-def test_disk_errors_are_logged_and_retried_without_loss(
+async def test_disk_errors_are_logged_and_retried_without_loss(
     tmp_path: Path, failpoint: str, reason: str
 ) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = await a_mill(tmp_path, press)
+    async with pressing(FEEDS, HOSTS) as press:
+        mill, ledger = await a_mill(tmp_path, press)
 
-            async with await mill.start(failpoint) as running:
-                await wait_until(lambda: bool(troubles(mill)), "a word about the disk")
-                await catch_up(mill, ledger, press, running)
+        async with await mill.start(failpoint) as running:
+            await wait_until(lambda: bool(troubles(mill)), "a word about the disk")
+            await catch_up(mill, ledger, press, running)
 
-            assert troubles(mill) == {reason}
-
-    asyncio.run(story())
+        assert troubles(mill) == {reason}
 
 
-def test_short_lock_by_another_program_is_waited_for_without_a_warning(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = await a_mill(tmp_path, press)
-            async with await mill.start() as running:
-                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
-
-                with locked(mill):
-                    await asyncio.sleep(2)  # the fault itself: every feed becomes due meanwhile
-
-                await catch_up(mill, ledger, press, running)
-            assert not troubles(mill)
-            assert b"locked" not in mill.log
-
-    asyncio.run(story())
-
-
-def test_lock_longer_than_the_busy_timeout_is_logged_and_waited_for(
+async def test_short_lock_by_another_program_is_waited_for_without_a_warning(
     tmp_path: Path,
 ) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = await a_mill(tmp_path, press, FEEDMILL_STORE_PATIENCE_SEC="0.5")
-            async with await mill.start() as running:
-                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+    async with pressing(FEEDS, HOSTS) as press:
+        mill, ledger = await a_mill(tmp_path, press)
+        async with await mill.start() as running:
+            await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
 
-                with locked(mill):
-                    await wait_until(lambda: bool(troubles(mill)), "a word about the other program")
+            with locked(mill):
+                await asyncio.sleep(2)  # the fault itself: every feed becomes due meanwhile
 
-                await catch_up(mill, ledger, press, running)
-            assert troubles(mill) == {"busy"}
-
-    asyncio.run(story())
+            await catch_up(mill, ledger, press, running)
+        assert not troubles(mill)
+        assert b"locked" not in mill.log
 
 
-def test_run_stops_while_another_program_holds_the_database(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="1")
-            async with await mill.start() as running:
-                await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
-                with locked(mill):
-                    await asyncio.sleep(1.5)  # every feed is due, and the claim has to wait
+async def test_lock_longer_than_the_busy_timeout_is_logged_and_waited_for(
+    tmp_path: Path,
+) -> None:
+    async with pressing(FEEDS, HOSTS) as press:
+        mill, ledger = await a_mill(tmp_path, press, FEEDMILL_STORE_PATIENCE_SEC="0.5")
+        async with await mill.start() as running:
+            await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
 
-                    assert await running.stop() == 0
+            with locked(mill):
+                await wait_until(lambda: bool(troubles(mill)), "a word about the other program")
 
-            # A lane that was under way cannot be handed back while the database is locked; its
-            # lease ends by itself.
-            ledger.check(press)
+            await catch_up(mill, ledger, press, running)
+        assert troubles(mill) == {"busy"}
 
-    asyncio.run(story())
+
+async def test_run_stops_while_another_program_holds_the_database(tmp_path: Path) -> None:
+    async with pressing(FEEDS, HOSTS) as press:
+        mill, ledger = await a_mill(tmp_path, press, FEEDMILL_RUN_DRAIN_SEC="1")
+        async with await mill.start() as running:
+            await wait_until(lambda: ledger.size() >= 2 * FEEDS, "the first items")
+            with locked(mill):
+                await asyncio.sleep(1.5)  # every feed is due, and the claim has to wait
+
+                assert await running.stop() == 0
+
+        # A lane that was under way cannot be handed back while the database is locked; its
+        # lease ends by itself.
+        ledger.check(press)
 
 
 async def interrupted_again_and_again(running: Running) -> int:

@@ -30,7 +30,7 @@ def test_events_that_a_reader_was_told_survive_a_power_cut(tmp_path: Path) -> No
     assert asyncio.run(story()) > 150
 
 
-def test_log_is_synced_after_the_commit_and_before_events_are_read(
+async def test_log_is_synced_after_the_commit_and_before_events_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced = tmp_path / "synced"
@@ -41,57 +41,48 @@ def test_log_is_synced_after_the_commit_and_before_events_are_read(
 
     monkeypatch.setattr(os, "fsync", copy)
 
-    async def story() -> None:
-        store = await SqliteStore.open(tmp_path / "home" / "store.db")
-        for number in range(1, 6):
-            await _add(store, number)
-            told = await store.events(after=number - 1)
-            assert [one.seq for one in told] == [number]
-            assert _log_of(synced) == [one.id for one in await store.events(after=0)]
-            assert await store.last_seq() == number
-        await store.close()
-
-    asyncio.run(story())
+    store = await SqliteStore.open(tmp_path / "home" / "store.db")
+    for number in range(1, 6):
+        await _add(store, number)
+        told = await store.events(after=number - 1)
+        assert [one.seq for one in told] == [number]
+        assert _log_of(synced) == [one.id for one in await store.events(after=0)]
+        assert await store.last_seq() == number
+    await store.close()
 
 
-def test_reader_of_what_is_durable_syncs_nothing(
+async def test_reader_of_what_is_durable_syncs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def story() -> None:
-        store = await SqliteStore.open(tmp_path / "store.db")
-        await _add(store, 1)
-        await store.last_seq()
-        monkeypatch.setattr(os, "fsync", _no_sync)
+    store = await SqliteStore.open(tmp_path / "store.db")
+    await _add(store, 1)
+    await store.last_seq()
+    monkeypatch.setattr(os, "fsync", _no_sync)
 
-        assert len(await store.events(after=0)) == 1
-        assert await store.last_seq() == 1
+    assert len(await store.events(after=0)) == 1
+    assert await store.last_seq() == 1
 
-        await store.close()
-
-    asyncio.run(story())
+    await store.close()
 
 
-def test_events_are_told_after_a_failed_sync_only_once_they_are_in_the_database(
+async def test_events_are_told_after_a_failed_sync_only_once_they_are_in_the_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a failed sync the next one may succeed although nothing reached the disk."""
 
-    async def story() -> None:
-        store = await SqliteStore.open(tmp_path / "store.db")
-        await _add(store, 1)
-        with monkeypatch.context() as broken:
-            broken.setattr(os, "fsync", _no_sync)
-            with pytest.raises(StoreError, match="could not be synced"):
-                await store.events(after=0)
+    store = await SqliteStore.open(tmp_path / "store.db")
+    await _add(store, 1)
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", _no_sync)
+        with pytest.raises(StoreError, match="could not be synced"):
+            await store.events(after=0)
 
-        assert len(await store.events(after=0)) == 1
+    assert len(await store.events(after=0)) == 1
 
-        (tmp_path / "copy").mkdir()
-        shutil.copy(tmp_path / "store.db", tmp_path / "copy")  # without its write-ahead log
-        assert len(_log_of(tmp_path / "copy")) == 1
-        await store.close()
-
-    asyncio.run(story())
+    (tmp_path / "copy").mkdir()
+    shutil.copy(tmp_path / "store.db", tmp_path / "copy")  # without its write-ahead log
+    assert len(_log_of(tmp_path / "copy")) == 1
+    await store.close()
 
 
 async def _add(store: SqliteStore, number: int) -> None:

@@ -95,26 +95,23 @@ def test_an_unchanged_house_answers_304_on_the_socket() -> None:
     assert asyncio.run(story()) == 304
 
 
-def test_load_feeds_change_at_the_wanted_rate_and_gain_one_entry_each_time() -> None:
-    async def story() -> None:
-        site = LoadSite(fresh_every=4, entries=5)
-        async with Publisher(site, record=0) as publisher:
-            url, tag, documents = publisher.url("/load/17"), "", []
-            for _ in range(12):
-                status, fields, body = await asyncio.to_thread(get, url, if_none_match=tag)
-                tag = fields["etag"]
-                if status == 200:
-                    documents.append(parse(body, url=url, content_type=fields["content-type"]))
-            missing, _, _ = await asyncio.to_thread(get, publisher.url("/nothing"))
+async def test_load_feeds_change_at_the_wanted_rate_and_gain_one_entry_each_time() -> None:
+    site = LoadSite(fresh_every=4, entries=5)
+    async with Publisher(site, record=0) as publisher:
+        url, tag, documents = publisher.url("/load/17"), "", []
+        for _ in range(12):
+            status, fields, body = await asyncio.to_thread(get, url, if_none_match=tag)
+            tag = fields["etag"]
+            if status == 200:
+                documents.append(parse(body, url=url, content_type=fields["content-type"]))
+        missing, _, _ = await asyncio.to_thread(get, publisher.url("/nothing"))
 
-        assert missing == 404
-        assert site.unchanged + site.fresh == 12
-        assert site.fresh == len(documents) in (3, 4)
-        ids = [[e.id for e in d.entries] for d in documents if isinstance(d, ParsedFeed)]
-        assert all(len(entries) == 5 for entries in ids)
-        assert all(later[1:] == earlier[:-1] for earlier, later in itertools.pairwise(ids))
-
-    asyncio.run(story())
+    assert missing == 404
+    assert site.unchanged + site.fresh == 12
+    assert site.fresh == len(documents) in (3, 4)
+    ids = [[e.id for e in d.entries] for d in documents if isinstance(d, ParsedFeed)]
+    assert all(len(entries) == 5 for entries in ids)
+    assert all(later[1:] == earlier[:-1] for earlier, later in itertools.pairwise(ids))
 
 
 def test_load_feeds_can_stand_still_and_closing_clients_are_served_too() -> None:

@@ -1,6 +1,5 @@
 """As many hostile feeds as good ones in one process: the good ones are polled as if alone (F10)."""
 
-import asyncio
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -86,34 +85,33 @@ class Mix(Site):
         return self.attackers.answer(request) or self.press.answer(request)
 
 
-def test_good_feeds_are_polled_as_often_as_each_other_beside_attackers(tmp_path: Path) -> None:
-    async def story() -> None:
-        attackers, press = Attackers(tmp_path), Press(66, 66)
-        mill, ledger = Mill(tmp_path / "home", **SETTINGS), Ledger(tmp_path / "home")
-        mix = Mix(attackers, press)
-        async with Publisher(mix, addresses=FIRST_HOST + 70, record=0):
-            attacks = attackers.addresses
-            assert abs(len(attacks) - len(press.feeds)) <= 5  # one to one
-            await mill.subscribe([*press.addresses, *attacks.values()])
+async def test_good_feeds_are_polled_as_often_as_each_other_beside_attackers(
+    tmp_path: Path,
+) -> None:
+    attackers, press = Attackers(tmp_path), Press(66, 66)
+    mill, ledger = Mill(tmp_path / "home", **SETTINGS), Ledger(tmp_path / "home")
+    mix = Mix(attackers, press)
+    async with Publisher(mix, addresses=FIRST_HOST + 70, record=0):
+        attacks = attackers.addresses
+        assert abs(len(attacks) - len(press.feeds)) <= 5  # one to one
+        await mill.subscribe([*press.addresses, *attacks.values()])
 
-            async with await mill.start() as running:
-                await wait_until(lambda: has_met_all(ledger, press, attacks), "every attack")
-                peak = megabytes(running.process.pid)
-                await wait_until(lambda: ledger.has(press), "every good item")
-                assert await running.stop() == 0
+        async with await mill.start() as running:
+            await wait_until(lambda: has_met_all(ledger, press, attacks), "every attack")
+            peak = megabytes(running.process.pid)
+            await wait_until(lambda: ledger.has(press), "every good item")
+            assert await running.stop() == 0
 
-        ledger.check(press)
-        assert ledger.leases(running.process.pid) == 0
-        check_good_feeds(ledger, press)
-        check_attacks(ledger, attacks)
-        assert attackers.canaries == 0
-        assert not ledger.rows(
-            f"SELECT title FROM entries WHERE title || summary || content LIKE '%{CANARY_TEXT}%'"
-        )
-        assert not mill.said("unexpected error")
-        assert peak < MAX_MEGABYTES, f"{peak:.0f} MB"
-
-    asyncio.run(story())
+    ledger.check(press)
+    assert ledger.leases(running.process.pid) == 0
+    check_good_feeds(ledger, press)
+    check_attacks(ledger, attacks)
+    assert attackers.canaries == 0
+    assert not ledger.rows(
+        f"SELECT title FROM entries WHERE title || summary || content LIKE '%{CANARY_TEXT}%'"
+    )
+    assert not mill.said("unexpected error")
+    assert peak < MAX_MEGABYTES, f"{peak:.0f} MB"
 
 
 def has_met_all(ledger: Ledger, press: Press, attacks: dict[str, str]) -> bool:

@@ -1,6 +1,5 @@
 """Several workers on one store, restarted in turn, drained and killed: no feed is polled twice."""
 
-import asyncio
 import json
 import signal
 from hashlib import sha256
@@ -21,118 +20,102 @@ LANES = 4  # as many as one worker works at a time
 KILLS = 2
 
 
-def test_workers_restarted_in_turn_hand_over_their_hosts_without_waiting_for_a_lease(
+async def test_workers_restarted_in_turn_hand_over_their_hosts_without_waiting_for_a_lease(
     tmp_path: Path, store_url: str | None
 ) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill = Mill(tmp_path / "home", store_url)
-            ledger = ledger_of(mill.home, store_url)
-            await mill.subscribe(press.addresses)
-            workers = [await started(mill, ledger) for _ in range(2)]
-            await wait_until(lambda: least_asked(press) >= 1, "a run of every feed")
+    async with pressing(FEEDS, HOSTS) as press:
+        mill = Mill(tmp_path / "home", store_url)
+        ledger = ledger_of(mill.home, store_url)
+        await mill.subscribe(press.addresses)
+        workers = [await started(mill, ledger) for _ in range(2)]
+        await wait_until(lambda: least_asked(press) >= 1, "a run of every feed")
 
-            for turn in (0, 1):
-                assert await workers[turn].stop() == 0
-                assert ledger.leases(workers[turn].process.pid) == 0
-                asked = least_asked(press)
-                await wait_until(lambda asked=asked: least_asked(press) > asked + 1, "the others")  # type: ignore[misc]  # a closure over the turn
-                workers[turn] = await started(mill, ledger)
-                await wait_until(
-                    lambda asked=asked: least_asked(press) > asked + 2,  # type: ignore[misc]
-                    "both again",
-                )
-            press.resting = True
-            await wait_until(lambda: ledger.has(press), "every item")
-            assert [await worker.stop() for worker in workers] == [0, 0]
+        for turn in (0, 1):
+            assert await workers[turn].stop() == 0
+            assert ledger.leases(workers[turn].process.pid) == 0
+            asked = least_asked(press)
+            await wait_until(lambda asked=asked: least_asked(press) > asked + 1, "the others")  # type: ignore[misc]  # a closure over the turn
+            workers[turn] = await started(mill, ledger)
+            await wait_until(
+                lambda asked=asked: least_asked(press) > asked + 2,  # type: ignore[misc]
+                "both again",
+            )
+        press.resting = True
+        await wait_until(lambda: ledger.has(press), "every item")
+        assert [await worker.stop() for worker in workers] == [0, 0]
 
-            ledger.check(press)  # nobody was asked within its floor, no entry came twice
-            asked_in_all = sum(map(len, press.asked.values()))
-            assert ledger.number("SELECT count(*) FROM fetches") == asked_in_all
-            assert ledger.number("SELECT count(*) FROM workers") == 0
-            assert not mill.said("unexpected error")
-
-    asyncio.run(story())
+        ledger.check(press)  # nobody was asked within its floor, no entry came twice
+        asked_in_all = sum(map(len, press.asked.values()))
+        assert ledger.number("SELECT count(*) FROM fetches") == asked_in_all
+        assert ledger.number("SELECT count(*) FROM workers") == 0
+        assert not mill.said("unexpected error")
 
 
-def test_draining_worker_is_listed_as_draining_and_a_second_signal_ends_it(
+async def test_draining_worker_is_listed_as_draining_and_a_second_signal_ends_it(
     tmp_path: Path, store_url: str | None
 ) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill = Mill(tmp_path / "home", store_url)  # its drain would outlast the test
-            ledger = ledger_of(mill.home, store_url)
-            await mill.subscribe(press.addresses)
-            press.answers = dict.fromkeys(range(FEEDS), no_answer())
-            async with await mill.start(role=WORKER) as slow:
-                await wait_until(
-                    lambda: ledger.leases(slow.process.pid) == LANES, "all places taken"
-                )
-                await wait_until(lambda: ledger.rows(DRAINING) == [(0,)], "a sign of life")
+    async with pressing(FEEDS, HOSTS) as press:
+        mill = Mill(tmp_path / "home", store_url)  # its drain would outlast the test
+        ledger = ledger_of(mill.home, store_url)
+        await mill.subscribe(press.addresses)
+        press.answers = dict.fromkeys(range(FEEDS), no_answer())
+        async with await mill.start(role=WORKER) as slow:
+            await wait_until(lambda: ledger.leases(slow.process.pid) == LANES, "all places taken")
+            await wait_until(lambda: ledger.rows(DRAINING) == [(0,)], "a sign of life")
 
-                slow.signal(signal.SIGTERM)
-                await wait_until(lambda: ledger.rows(DRAINING) == [(1,)], "the drain")
-                assert [one["state"] for one in await listed(mill)] == ["draining"]
-                assert slow.is_alive
-                slow.signal(signal.SIGTERM)
-                await slow.ended()
+            slow.signal(signal.SIGTERM)
+            await wait_until(lambda: ledger.rows(DRAINING) == [(1,)], "the drain")
+            assert [one["state"] for one in await listed(mill)] == ["draining"]
+            assert slow.is_alive
+            slow.signal(signal.SIGTERM)
+            await slow.ended()
 
-            assert ledger.leases(slow.process.pid) == 0
-            assert ledger.rows(DRAINING) == []
-
-    asyncio.run(story())
+        assert ledger.leases(slow.process.pid) == 0
+        assert ledger.rows(DRAINING) == []
 
 
-def test_killed_workers_lose_and_repeat_nothing(tmp_path: Path, migrated_dsn: str) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill = Mill(tmp_path / "home", migrated_dsn, **SHORT_LEASE)
-            ledger = ledger_of(mill.home, migrated_dsn)
-            await mill.subscribe(press.addresses)
-            workers = [await started(mill, ledger) for _ in range(KILLS)]
+async def test_killed_workers_lose_and_repeat_nothing(tmp_path: Path, migrated_dsn: str) -> None:
+    async with pressing(FEEDS, HOSTS) as press:
+        mill = Mill(tmp_path / "home", migrated_dsn, **SHORT_LEASE)
+        ledger = ledger_of(mill.home, migrated_dsn)
+        await mill.subscribe(press.addresses)
+        workers = [await started(mill, ledger) for _ in range(KILLS)]
 
-            for cycle in range(KILLS):
-                await some_requests(press, sha256(f"worker {cycle}".encode()).digest()[0] % 15 + 5)
-                await workers[cycle].kill()
-                workers[cycle] = await started(mill, ledger)
-            press.resting = True
-            await wait_until(lambda: ledger.has(press), "every item")
-            assert [await worker.stop() for worker in workers] == [0] * KILLS
+        for cycle in range(KILLS):
+            await some_requests(press, sha256(f"worker {cycle}".encode()).digest()[0] % 15 + 5)
+            await workers[cycle].kill()
+            workers[cycle] = await started(mill, ledger)
+        press.resting = True
+        await wait_until(lambda: ledger.has(press), "every item")
+        assert [await worker.stop() for worker in workers] == [0] * KILLS
 
-            ledger.check(press)
-            code, printed = await mill.command("verify", "--json")
-            assert (code, json.loads(printed)["problems"]) == (0, [])
-            assert not mill.said("unexpected error")
-
-    asyncio.run(story())
+        ledger.check(press)
+        code, printed = await mill.command("verify", "--json")
+        assert (code, json.loads(printed)["problems"]) == (0, [])
+        assert not mill.said("unexpected error")
 
 
-def test_lanes_of_a_killed_worker_are_listed_until_their_lease_ends(
+async def test_lanes_of_a_killed_worker_are_listed_until_their_lease_ends(
     tmp_path: Path, store_url: str | None
 ) -> None:
-    async def story() -> None:
-        async with pressing(FEEDS, HOSTS) as press:
-            mill = Mill(tmp_path / "home", store_url)
-            ledger = ledger_of(mill.home, store_url)
-            await mill.subscribe(press.addresses)
-            press.answers = dict.fromkeys(range(FEEDS), no_answer())
-            async with await mill.start(role=WORKER) as dying:
-                pid = dying.process.pid
-                await wait_until(lambda: ledger.leases(pid) == LANES, "lanes")
-                await wait_until(
-                    lambda: ledger.number("SELECT count(*) FROM workers") == 1, "a sign"
-                )
+    async with pressing(FEEDS, HOSTS) as press:
+        mill = Mill(tmp_path / "home", store_url)
+        ledger = ledger_of(mill.home, store_url)
+        await mill.subscribe(press.addresses)
+        press.answers = dict.fromkeys(range(FEEDS), no_answer())
+        async with await mill.start(role=WORKER) as dying:
+            pid = dying.process.pid
+            await wait_until(lambda: ledger.leases(pid) == LANES, "lanes")
+            await wait_until(lambda: ledger.number("SELECT count(*) FROM workers") == 1, "a sign")
 
-            (one,) = await listed(mill)
-            code, table = await mill.command("workers", "--lanes")
+        (one,) = await listed(mill)
+        code, table = await mill.command("workers", "--lanes")
 
-            assert (one["role"], len(one["lanes"])) == ("worker", LANES)
-            assert one["name"].endswith(f":{pid}")
-            assert {lane["feeds"] for lane in one["lanes"]} == {1}
-            assert code == 0
-            assert table.decode().count(one["name"]) == LANES
-
-    asyncio.run(story())
+        assert (one["role"], len(one["lanes"])) == ("worker", LANES)
+        assert one["name"].endswith(f":{pid}")
+        assert {lane["feeds"] for lane in one["lanes"]} == {1}
+        assert code == 0
+        assert table.decode().count(one["name"]) == LANES
 
 
 async def started(mill: Mill, ledger: Ledger) -> Running:

@@ -63,17 +63,16 @@ def test_a_database_is_a_copy_of_its_template_which_is_built_once(postgres: Post
         postgres.drop_database(dsn)
 
 
-def test_a_database_is_dropped_although_a_client_is_connected(postgres: PostgresServer) -> None:
-    async def story() -> None:
-        dsn = postgres.create_database()
-        connection = await asyncpg.connect(dsn)
+async def test_a_database_is_dropped_although_a_client_is_connected(
+    postgres: PostgresServer,
+) -> None:
+    dsn = postgres.create_database()
+    connection = await asyncpg.connect(dsn)
 
-        postgres.drop_database(dsn)
+    postgres.drop_database(dsn)
 
-        with pytest.raises(asyncpg.PostgresConnectionError):
-            await connection.fetchval("SELECT 1")
-
-    asyncio.run(story())
+    with pytest.raises(asyncpg.PostgresConnectionError):
+        await connection.fetchval("SELECT 1")
 
 
 @pytest.mark.parametrize("how", ["fast", "immediate", "kill"])

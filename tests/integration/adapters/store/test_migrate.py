@@ -166,21 +166,18 @@ def test_migrations_with_a_gap_or_without_an_end_are_refused(
         migrated(tmp_path / "store.db", folder)
 
 
-def test_opening_many_times_at_once_migrates_once(
+async def test_opening_many_times_at_once_migrates_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "make_private_file", make_private_file)  # no copy of a migrated one
 
-    async def story() -> None:
-        path = tmp_path / "deep" / "folder" / "store.db"
-        stores = await asyncio.gather(*(SqliteStore.open(path) for _ in range(4)))
-        for number, one in enumerate(stores):
-            await one.add_feed(new_feed(number))
-        assert (await stores[0].counts())["feeds"] == 4
-        for one in stores:
-            await one.close()
-
-    asyncio.run(story())
+    path = tmp_path / "deep" / "folder" / "store.db"
+    stores = await asyncio.gather(*(SqliteStore.open(path) for _ in range(4)))
+    for number, one in enumerate(stores):
+        await one.add_feed(new_feed(number))
+    assert (await stores[0].counts())["feeds"] == 4
+    for one in stores:
+        await one.close()
 
 
 @pytest.mark.parametrize("make", ["folder", "text", "file-as-folder"])

@@ -1,6 +1,5 @@
 """A home folder whose database is an older copy, or another one: every reader is told, none skips an event."""
 
-import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -46,106 +45,93 @@ async def tell_eight_and_restore_five(home: Path) -> list[dict[str, Any]]:
     return before
 
 
-def test_files_of_a_restored_store_go_on_with_log_rewound_and_new_numbers(tmp_path: Path) -> None:
-    async def story() -> None:
-        home = tmp_path / "home"
-        before = await tell_eight_and_restore_five(home)
-
-        async with opened(home) as services:
-            await happen(services, 2)
-            after = await write_files(services)
-        async with opened(home) as services:  # it is said once
-            assert await write_files(services) == after
-
-        assert [one["seq"] for one in before] == list(range(1, 9))
-        assert after[:8] == before
-        assert [(one["seq"], one["type"]) for one in after[8:]] == [
-            (MARK, "log.rewound"),
-            (MARK + 1, "feed.state"),
-            (MARK + 2, "feed.state"),
-        ]
-
-    asyncio.run(story())
-
-
-def test_files_alone_show_that_the_log_went_back(tmp_path: Path) -> None:
-    """The whole home folder was restored, and the files are where they were."""
-
-    async def story() -> None:
-        home = tmp_path / "home"
-        await tell_eight_and_restore_five(home)
-        (home / "log-position").unlink()
-
-        async with opened(home) as services:
-            after = await write_files(services)
-
-        assert (after[-1]["seq"], after[-1]["type"]) == (MARK, "log.rewound")
-
-    asyncio.run(story())
-
-
-def test_files_get_the_events_of_a_log_that_went_back_unnoticed(tmp_path: Path) -> None:
-    """Numbers that the files have belong to other events now: by their ids, none is left out."""
-
-    async def story() -> None:
-        home = tmp_path / "home"
-        await tell_eight_and_restore_five(home)
-        shutil.move(home / "out", tmp_path / "out")
-        (home / "log-position").unlink()
-        async with opened(home) as services:
-            await happen(services, 1)  # event 6, which was another one
-            assert await services.store.last_seq() == 6
-        shutil.move(tmp_path / "out", home / "out")
-
-        async with opened(home) as services:
-            after = await write_files(services)
-            log = await services.store.events(after=0)
-
-        assert [one["seq"] for one in after[8:]] == [6, MARK]
-        assert {one.id for one in log} <= {one["id"] for one in after}
-        assert len({one["id"] for one in after}) == len(after)
-
-    asyncio.run(story())
-
-
-def test_fresh_database_in_an_old_home_folder_is_told_too(tmp_path: Path) -> None:
-    async def story() -> None:
-        home = tmp_path / "home"
-        await tell_eight_and_restore_five(home)
-        (home / DATABASE_NAME).unlink()
-
-        async with opened(home) as services:
-            (rewound,) = await services.store.events(after=0)
-
-        assert rewound.data == {"delivered_seq": 8, "log_ended_at": 0}
-
-    asyncio.run(story())
-
-
-def test_webhook_with_any_filter_and_every_cursor_learn_that_the_log_went_back(
+async def test_files_of_a_restored_store_go_on_with_log_rewound_and_new_numbers(
     tmp_path: Path,
 ) -> None:
-    async def story() -> None:
-        home = tmp_path / "home"
-        async with receiving() as receiver:
-            async with opened(home) as services:
-                feed_id = await happen(services, 5)
-                await add_webhook(receiver.url(), services, types=("new_entry",), tag="none")
-            await tell_eight_and_restore_five(home)
+    home = tmp_path / "home"
+    before = await tell_eight_and_restore_five(home)
 
-            async with opened(home) as services:
-                await deliver_once(services, Lifecycle("the test"))
-                filtered = await queries.events(
-                    services, after=12, types=("new_entry",), feed_ids=(feed_id,)
-                )
-                rewound = (await services.store.events(after=0))[-1]
-                with pytest.raises(ConflictError) as beyond:
-                    await queries.events(services, after=rewound.seq + 1)
-                with pytest.raises(ConflictError) as other:
-                    await queries.check_position(services, 3, "another id")
+    async with opened(home) as services:
+        await happen(services, 2)
+        after = await write_files(services)
+    async with opened(home) as services:  # it is said once
+        assert await write_files(services) == after
 
-            assert [one.type for one in filtered.items] == ["log.rewound"]
-            assert receiver.told() == [rewound.seq]
-            assert beyond.value.reason == other.value.reason == "log-rewound"
+    assert [one["seq"] for one in before] == list(range(1, 9))
+    assert after[:8] == before
+    assert [(one["seq"], one["type"]) for one in after[8:]] == [
+        (MARK, "log.rewound"),
+        (MARK + 1, "feed.state"),
+        (MARK + 2, "feed.state"),
+    ]
 
-    asyncio.run(story())
+
+async def test_files_alone_show_that_the_log_went_back(tmp_path: Path) -> None:
+    """The whole home folder was restored, and the files are where they were."""
+
+    home = tmp_path / "home"
+    await tell_eight_and_restore_five(home)
+    (home / "log-position").unlink()
+
+    async with opened(home) as services:
+        after = await write_files(services)
+
+    assert (after[-1]["seq"], after[-1]["type"]) == (MARK, "log.rewound")
+
+
+async def test_files_get_the_events_of_a_log_that_went_back_unnoticed(tmp_path: Path) -> None:
+    """Numbers that the files have belong to other events now: by their ids, none is left out."""
+
+    home = tmp_path / "home"
+    await tell_eight_and_restore_five(home)
+    shutil.move(home / "out", tmp_path / "out")
+    (home / "log-position").unlink()
+    async with opened(home) as services:
+        await happen(services, 1)  # event 6, which was another one
+        assert await services.store.last_seq() == 6
+    shutil.move(tmp_path / "out", home / "out")
+
+    async with opened(home) as services:
+        after = await write_files(services)
+        log = await services.store.events(after=0)
+
+    assert [one["seq"] for one in after[8:]] == [6, MARK]
+    assert {one.id for one in log} <= {one["id"] for one in after}
+    assert len({one["id"] for one in after}) == len(after)
+
+
+async def test_fresh_database_in_an_old_home_folder_is_told_too(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    await tell_eight_and_restore_five(home)
+    (home / DATABASE_NAME).unlink()
+
+    async with opened(home) as services:
+        (rewound,) = await services.store.events(after=0)
+
+    assert rewound.data == {"delivered_seq": 8, "log_ended_at": 0}
+
+
+async def test_webhook_with_any_filter_and_every_cursor_learn_that_the_log_went_back(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    async with receiving() as receiver:
+        async with opened(home) as services:
+            feed_id = await happen(services, 5)
+            await add_webhook(receiver.url(), services, types=("new_entry",), tag="none")
+        await tell_eight_and_restore_five(home)
+
+        async with opened(home) as services:
+            await deliver_once(services, Lifecycle("the test"))
+            filtered = await queries.events(
+                services, after=12, types=("new_entry",), feed_ids=(feed_id,)
+            )
+            rewound = (await services.store.events(after=0))[-1]
+            with pytest.raises(ConflictError) as beyond:
+                await queries.events(services, after=rewound.seq + 1)
+            with pytest.raises(ConflictError) as other:
+                await queries.check_position(services, 3, "another id")
+
+        assert [one.type for one in filtered.items] == ["log.rewound"]
+        assert receiver.told() == [rewound.seq]
+        assert beyond.value.reason == other.value.reason == "log-rewound"

@@ -258,38 +258,33 @@ async def _at_once(_: JobRun) -> JobResult:
     return Done()
 
 
-def test_runner_looks_for_new_jobs_until_it_is_stopped_and_waits_for_their_time(
+async def test_runner_looks_for_new_jobs_until_it_is_stopped_and_waits_for_their_time(
     tmp_path: Path,
 ) -> None:
-    async def story() -> None:
-        async with hang_guard(), opened(tmp_path, clock=SystemClock()) as stage:
-            lifecycle, records = Lifecycle("one"), list[JobRunRecord]()
-            answers: list[JobResult] = [
-                Later(wait=timedelta(milliseconds=20)),
-                Again(after=timedelta(milliseconds=20)),
-                Done(),
-            ]
+    async with hang_guard(), opened(tmp_path, clock=SystemClock()) as stage:
+        lifecycle, records = Lifecycle("one"), list[JobRunRecord]()
+        answers: list[JobResult] = [
+            Later(wait=timedelta(milliseconds=20)),
+            Again(after=timedelta(milliseconds=20)),
+            Done(),
+        ]
 
-            async def step(_: JobRun) -> JobResult:
-                return answers.pop(0)
+        async def step(_: JobRun) -> JobResult:
+            return answers.pop(0)
 
-            running = asyncio.create_task(
-                run_jobs(
-                    stage.services, lifecycle, kinds=[kind_of(step)], listeners=(records.append,)
-                )
-            )
-            await stage.services.store.add_job(NewJob(kind="walk", key="a"), now=stage.clock.now())
+        running = asyncio.create_task(
+            run_jobs(stage.services, lifecycle, kinds=[kind_of(step)], listeners=(records.append,))
+        )
+        await stage.services.store.add_job(NewJob(kind="walk", key="a"), now=stage.clock.now())
 
-            async def results() -> list[str]:
-                return [one.result for one in records]
+        async def results() -> list[str]:
+            return [one.result for one in records]
 
-            await wait_for_answer(results, lambda found: len(found) == 3, "three steps")
-            lifecycle.stop()
-            await running
+        await wait_for_answer(results, lambda found: len(found) == 3, "three steps")
+        lifecycle.stop()
+        await running
 
-            assert await results() == ["later", "again", "done"]
-
-    asyncio.run(story())
+        assert await results() == ["later", "again", "done"]
 
 
 def test_process_without_places_for_jobs_runs_none(play: Play) -> None:
@@ -337,28 +332,25 @@ def test_address_with_a_pause_of_its_own_makes_the_job_wait(play: Play) -> None:
 
 
 @pytest.mark.parametrize("failpoint", ["store-commit@6", "store-committed@6", "store-begun@9"])
-def test_job_killed_in_the_middle_stores_every_entry_once_and_asks_no_page_more_than_twice(
+async def test_job_killed_in_the_middle_stores_every_entry_once_and_asks_no_page_more_than_twice(
     tmp_path: Path, failpoint: str
 ) -> None:
-    async def story() -> None:
-        async with hang_guard(), opened(tmp_path, clock=SystemClock()) as stage:
-            feed, new = await _archive(stage)
-            job, _ = await stage.services.store.add_job(new, now=stage.clock.now())
-            await stage.close()
+    async with hang_guard(), opened(tmp_path, clock=SystemClock()) as stage:
+        feed, new = await _archive(stage)
+        job, _ = await stage.services.store.add_job(new, now=stage.clock.now())
+        await stage.close()
 
-            killed = await _child(tmp_path, "first", failpoint)
-            _end_leases(tmp_path)
-            ended = await _child(tmp_path, "second", None)
-            await stage.open()
+        killed = await _child(tmp_path, "first", failpoint)
+        _end_leases(tmp_path)
+        ended = await _child(tmp_path, "second", None)
+        await stage.open()
 
-            assert (killed, ended) == (-signal.SIGKILL, 0)
-            asked = [len(stage.requests(f"/page/{n}")) for n in range(1, PAGES + 1)]
-            assert max(asked) <= 2
-            assert len(await stage.entries(feed)) == PAGES + 1
-            done = await stored(stage.services, job)
-            assert (done.state, done.progress) == ("done", {"pages": PAGES})
-
-    asyncio.run(story())
+        assert (killed, ended) == (-signal.SIGKILL, 0)
+        asked = [len(stage.requests(f"/page/{n}")) for n in range(1, PAGES + 1)]
+        assert max(asked) <= 2
+        assert len(await stage.entries(feed)) == PAGES + 1
+        done = await stored(stage.services, job)
+        assert (done.state, done.progress) == ("done", {"pages": PAGES})
 
 
 async def _child(home: Path, name: str, failpoint: str | None) -> int:

@@ -1,6 +1,5 @@
 """A pause that a host asked for binds everybody at once: other lanes, and who comes after a crash."""
 
-import asyncio
 import os
 import signal
 from datetime import timedelta
@@ -21,34 +20,33 @@ from feedmill.schedule.host_pace import initial_pace
 _TOO_MANY = said(429, ("Retry-After", "600"))
 
 
-def test_a_retry_after_survives_a_kill_between_the_answer_and_its_commit(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with opened(tmp_path, clock=SystemClock()) as stage:
-            feed = await stage.add("/limited", _TOO_MANY)
-            await stage.add("/calm", paper(1))
-            await stage.close()
+async def test_a_retry_after_survives_a_kill_between_the_answer_and_its_commit(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, clock=SystemClock()) as stage:
+        feed = await stage.add("/limited", _TOO_MANY)
+        await stage.add("/calm", paper(1))
+        await stage.close()
 
-            script = CHILDREN / "killed_before_commit.py"
-            doomed = await start_script(script, str(tmp_path), env=os.environ)
-            async with hang_guard():
-                ended = await doomed.wait()
-            await stage.open()
+        script = CHILDREN / "killed_before_commit.py"
+        doomed = await start_script(script, str(tmp_path), env=os.environ)
+        async with hang_guard():
+            ended = await doomed.wait()
+        await stage.open()
 
-            assert ended == -signal.SIGKILL
-            assert len(stage.publisher.requests) == 1
-            assert await stage.fetches(feed) == []  # nothing of the poll was committed
-            pace = await stage.services.store.host_pace(feed.url)
-            assert pace is not None
-            assert pace.blocked_reason == "rate-limited"
-            assert pace.next_ok_at is not None
-            lease_over = stage.clock.now() + timedelta(seconds=stage.config.run.lease_sec + 1)
-            assert pace.next_ok_at > lease_over + timedelta(seconds=400)
-            claims = await stage.services.store.claim(
-                "heir", now=lease_over, lease_sec=1, max_lanes=9, max_feeds=9
-            )
-            assert claims == ()
-
-    asyncio.run(story())
+        assert ended == -signal.SIGKILL
+        assert len(stage.publisher.requests) == 1
+        assert await stage.fetches(feed) == []  # nothing of the poll was committed
+        pace = await stage.services.store.host_pace(feed.url)
+        assert pace is not None
+        assert pace.blocked_reason == "rate-limited"
+        assert pace.next_ok_at is not None
+        lease_over = stage.clock.now() + timedelta(seconds=stage.config.run.lease_sec + 1)
+        assert pace.next_ok_at > lease_over + timedelta(seconds=400)
+        claims = await stage.services.store.claim(
+            "heir", now=lease_over, lease_sec=1, max_lanes=9, max_feeds=9
+        )
+        assert claims == ()
 
 
 def test_a_pause_is_stored_before_the_poll_that_met_it_and_a_gap_is_not(play: Play) -> None:

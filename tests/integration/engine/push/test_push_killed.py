@@ -23,35 +23,32 @@ BODY, SECRET, TOKEN = rss(item(2)), "geheim", "t" * 43
 
 
 @pytest.mark.parametrize("failpoint", ["store-commit", "store-committed", "blob-synced"])
-def test_ping_whose_process_was_killed_is_stored_once_when_it_comes_again(
+async def test_ping_whose_process_was_killed_is_stored_once_when_it_comes_again(
     tmp_path: Path, failpoint: str
 ) -> None:
-    async def story() -> None:
-        async with hang_guard(), opened(tmp_path, clock=SystemClock()) as stage:
-            feed = await stage.add("/feed", paper(1))
-            await stage.pass_once()
-            await stage.services.store.add_push_subscription(
-                PushSubscription(
-                    token=TOKEN,
-                    feed_id=feed.id,
-                    hub="https://hub.example/",
-                    topic="https://topic.example/",
-                    secret=SECRET,
-                    state="active",
-                    created_at=stage.clock.now(),
-                )
+    async with hang_guard(), opened(tmp_path, clock=SystemClock()) as stage:
+        feed = await stage.add("/feed", paper(1))
+        await stage.pass_once()
+        await stage.services.store.add_push_subscription(
+            PushSubscription(
+                token=TOKEN,
+                feed_id=feed.id,
+                hub="https://hub.example/",
+                topic="https://topic.example/",
+                secret=SECRET,
+                state="active",
+                created_at=stage.clock.now(),
             )
-            await stage.close()
+        )
+        await stage.close()
 
-            killed = await _ping(tmp_path, failpoint)
-            status = await _ping(tmp_path, None)
-            await stage.open()
+        killed = await _ping(tmp_path, failpoint)
+        status = await _ping(tmp_path, None)
+        await stage.open()
 
-            assert (killed, status) == (-signal.SIGKILL, 202)
-            assert titles(await stage.entries(feed)) == ["Title 1", "Title 2"]
-            assert len(await stage.events("new_entry")) == 2
-
-    asyncio.run(story())
+        assert (killed, status) == (-signal.SIGKILL, 202)
+        assert titles(await stage.entries(feed)) == ["Title 1", "Title 2"]
+        assert len(await stage.events("new_entry")) == 2
 
 
 async def _ping(home: Path, failpoint: str | None) -> int:

@@ -1,6 +1,5 @@
 """Addresses that hubs, subscribers and archives name are asked through the guard: none of them leads inside."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -70,21 +69,17 @@ def test_archive_that_is_inside_is_another_host(tmp_path: Path, store_url: str |
     play_push(tmp_path, store_url, story)
 
 
-def test_callback_inside_is_refused_and_one_that_redirects_there_is_not_followed(
+async def test_callback_inside_is_refused_and_one_that_redirects_there_is_not_followed(
     tmp_path: Path, store_url: str | None
 ) -> None:
+    async with hub_mill(tmp_path, store_url) as (stage, base):
+        topic = f"{base}/collections/feed.atom"
+        refused = await ask(base, INSIDE, topic)
+        stage.publisher.script("/callback", AWAY, host="127.0.0.1")
+        taken = await ask(base, stage.publisher.url("/callback"), topic)
+        await verified(stage)
 
-    async def story() -> None:
-        async with hub_mill(tmp_path, store_url) as (stage, base):
-            topic = f"{base}/collections/feed.atom"
-            refused = await ask(base, INSIDE, topic)
-            stage.publisher.script("/callback", AWAY, host="127.0.0.1")
-            taken = await ask(base, stage.publisher.url("/callback"), topic)
-            await verified(stage)
-
-            assert refused.status_code == 422
-            assert taken.status_code == 202
-            assert len(stage.publisher.requests_to("/callback")) == 1
-            assert await subscribers(stage) == ()
-
-    asyncio.run(story())
+        assert refused.status_code == 422
+        assert taken.status_code == 202
+        assert len(stage.publisher.requests_to("/callback")) == 1
+        assert await subscribers(stage) == ()

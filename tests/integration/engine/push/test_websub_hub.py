@@ -217,27 +217,24 @@ def test_105_106_content_has_the_type_of_its_topic(
         play(tmp_path, store_url, story)
 
 
-def test_our_hub_pushes_to_our_subscriber(tmp_path: Path, store_url: str | None) -> None:
-    async def told() -> None:
-        async with (
-            hub_mill(tmp_path / "hub", store_url) as (hub, base),
-            push_mill(tmp_path / "reader") as reader,
-        ):
-            topic = f"{base}/collections/feed.atom"
-            feed = (await subscribe_unchecked(topic, reader.services)).feed
-            await reader.poll(feed)
-            await run_push_jobs(reader)
-            await verified(hub)
-            assert (await subscription(reader, feed)).state == "active"
+async def test_our_hub_pushes_to_our_subscriber(tmp_path: Path, store_url: str | None) -> None:
+    async with (
+        hub_mill(tmp_path / "hub", store_url) as (hub, base),
+        push_mill(tmp_path / "reader") as reader,
+    ):
+        topic = f"{base}/collections/feed.atom"
+        feed = (await subscribe_unchecked(topic, reader.services)).feed
+        await reader.poll(feed)
+        await run_push_jobs(reader)
+        await verified(hub)
+        assert (await subscription(reader, feed)).state == "active"
 
-            reader.later(minutes=5)
-            await publish(hub)
+        reader.later(minutes=5)
+        await publish(hub)
 
-            assert titles(await reader.entries(feed)) == ["Title 1", "Title 2"]
-            found = await subscription(reader, feed)
-            assert (found.by_push, found.pushes) == (1, 1)
-
-    asyncio.run(told())
+        assert titles(await reader.entries(feed)) == ["Title 1", "Title 2"]
+        found = await subscription(reader, feed)
+        assert (found.by_push, found.pushes) == (1, 1)
 
 
 def test_lease_that_is_not_renewed_ends_the_subscription(

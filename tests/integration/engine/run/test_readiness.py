@@ -48,60 +48,51 @@ def test_one_of_many_tidies_up_and_another_when_its_turn_is_over(
     assert len(purged) == 3  # of four who look all the time: three turns, one purge each
 
 
-def test_a_purge_that_had_to_be_left_is_another_ones_turn_at_once(
+async def test_a_purge_that_had_to_be_left_is_another_ones_turn_at_once(
     tmp_path: Path, store_url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def story() -> None:
-        async with open_services(config_of(tmp_path, store_url)) as services:
-            watch = Lifecycle("leaving")
+    async with open_services(config_of(tmp_path, store_url)) as services:
+        watch = Lifecycle("leaving")
 
-            async def endless(_: Services) -> dict[str, int]:
-                watch.stop()
-                await asyncio.sleep(3600)
-                return {}
+        async def endless(_: Services) -> dict[str, int]:
+            watch.stop()
+            await asyncio.sleep(3600)
+            return {}
 
-            monkeypatch.setattr(retention, "purge", endless)
-            monkeypatch.setattr(retention, "_EVERY_SEC", 0.0)
-            monkeypatch.setattr(retention, "_GRACE_SEC", 0.05)
-            await retention.run_maintenance(services, watch)
-            now = services.clock.now()
+        monkeypatch.setattr(retention, "purge", endless)
+        monkeypatch.setattr(retention, "_EVERY_SEC", 0.0)
+        monkeypatch.setattr(retention, "_GRACE_SEC", 0.05)
+        await retention.run_maintenance(services, watch)
+        now = services.clock.now()
 
-            assert await services.store.take_lease(
-                retention.MAINTENANCE_LEASE, "another", now=now, until=now
-            )
-
-    asyncio.run(story())
+        assert await services.store.take_lease(
+            retention.MAINTENANCE_LEASE, "another", now=now, until=now
+        )
 
 
-def test_whoever_is_there_is_listed_and_whoever_left_is_not(
+async def test_whoever_is_there_is_listed_and_whoever_left_is_not(
     tmp_path: Path, store_url: str | None
 ) -> None:
-    async def story() -> None:
-        async with open_services(config_of(tmp_path, store_url)) as services:
-            watch = Lifecycle("somebody")
-            async with heartbeat(services.store, services.clock, watch, "relay"):
-                (one,) = await until_seen(services, [False])
-                assert one.worker is not None
-                assert (one.name, one.worker.role) == ("somebody", "relay")
-                watch.stop()
-                await until_seen(services, [True])
+    async with open_services(config_of(tmp_path, store_url)) as services:
+        watch = Lifecycle("somebody")
+        async with heartbeat(services.store, services.clock, watch, "relay"):
+            (one,) = await until_seen(services, [False])
+            assert one.worker is not None
+            assert (one.name, one.worker.role) == ("somebody", "relay")
+            watch.stop()
+            await until_seen(services, [True])
 
-            assert await services.store.workers() == ()
-
-    asyncio.run(story())
+        assert await services.store.workers() == ()
 
 
-def test_a_store_that_fails_takes_no_sign_of_life_and_harms_nobody(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with open_services(config_of(tmp_path, None)) as services:
-            await services.store.close()
-            async with (
-                hang_guard(),
-                heartbeat(services.store, services.clock, Lifecycle("somebody"), "run"),
-            ):
-                pass
-
-    asyncio.run(story())
+async def test_a_store_that_fails_takes_no_sign_of_life_and_harms_nobody(tmp_path: Path) -> None:
+    async with open_services(config_of(tmp_path, None)) as services:
+        await services.store.close()
+        async with (
+            hang_guard(),
+            heartbeat(services.store, services.clock, Lifecycle("somebody"), "run"),
+        ):
+            pass
 
 
 def test_machines_that_share_a_database_and_no_raw_bytes_are_warned_once(

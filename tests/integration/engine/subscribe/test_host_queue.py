@@ -42,24 +42,21 @@ class SlowSite(ScriptedFetcher):
         return await super().fetch(plan, verify_tls=verify_tls, proxy=proxy, room=room)
 
 
-def test_callers_beyond_the_queue_of_a_slow_host_are_refused_and_other_hosts_go_on() -> None:
-    async def story() -> None:
-        async with hang_guard(), open_services(PLAIN, memory=True) as services:
-            site = SlowSite()
-            subscriber = open_subscriber(services._replace(fetcher=site))
-            slow = [asyncio.create_task(subscriber.discover(SLOW)) for _ in range(CALLERS)]
+async def test_callers_beyond_the_queue_of_a_slow_host_are_refused_and_other_hosts_go_on() -> None:
+    async with hang_guard(), open_services(PLAIN, memory=True) as services:
+        site = SlowSite()
+        subscriber = open_subscriber(services._replace(fetcher=site))
+        slow = [asyncio.create_task(subscriber.discover(SLOW)) for _ in range(CALLERS)]
 
-            fast = await subscriber.discover(FAST)
-            refused, _ = await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
-            early = len(refused)
-            site.may_answer.set()
-            answers = await asyncio.gather(*slow, return_exceptions=True)
+        fast = await subscriber.discover(FAST)
+        refused, _ = await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
+        early = len(refused)
+        site.may_answer.set()
+        answers = await asyncio.gather(*slow, return_exceptions=True)
 
-            problems = [one for one in answers if isinstance(one, NoFeedError)]
-            assert [feed.url for feed in fast.feeds] == [FAST]
-            assert site.most <= PLAIN.host.max_concurrency
-            assert early > 0
-            assert {(one.reason, one.is_passing) for one in problems} == {("rate-limited", True)}
-            assert len(problems) == CALLERS - MAX_WAITING
-
-    asyncio.run(story())
+        problems = [one for one in answers if isinstance(one, NoFeedError)]
+        assert [feed.url for feed in fast.feeds] == [FAST]
+        assert site.most <= PLAIN.host.max_concurrency
+        assert early > 0
+        assert {(one.reason, one.is_passing) for one in problems} == {("rate-limited", True)}
+        assert len(problems) == CALLERS - MAX_WAITING

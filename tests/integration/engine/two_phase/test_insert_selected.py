@@ -177,19 +177,16 @@ def test_entries_of_older_pages_are_inserted_as_well(play: Play) -> None:
     play(story)
 
 
-def test_a_file_is_inserted_into_another_mill(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with opened(tmp_path / "here") as here:
-            here.publisher.script("/a", answer(on(1, 1)))
-            file = await collect(here, "/a")
-        async with opened(tmp_path / "there") as there:
-            done = await insert(there, file)
+async def test_a_file_is_inserted_into_another_mill(tmp_path: Path) -> None:
+    async with opened(tmp_path / "here") as here:
+        here.publisher.script("/a", answer(on(1, 1)))
+        file = await collect(here, "/a")
+    async with opened(tmp_path / "there") as there:
+        done = await insert(there, file)
 
-            assert done.new == 1
-            assert titles(await there.entries()) == ["Title 1"]
-            assert there.publisher.requests == ()
-
-    asyncio.run(story())
+        assert done.new == 1
+        assert titles(await there.entries()) == ["Title 1"]
+        assert there.publisher.requests == ()
 
 
 def test_a_document_that_is_not_in_the_file_comes_from_the_raw_store_or_is_missed(

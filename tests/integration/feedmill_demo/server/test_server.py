@@ -24,30 +24,24 @@ Ask = Callable[..., Coroutine[None, None, bytes]]
 BODY = b"<rss><channel><title>N\xc3\xa4chrichten</title></channel></rss>" * 20
 
 
-def test_headers_go_out_as_written_in_order_and_with_duplicates(ask: Ask) -> None:
-    async def story() -> None:
-        headers = (("X-b", "1"), ("x-A", "caf\xe9"), ("X-b", "2"), ("Set-Cookie", "a=b"))
-        async with Publisher() as publisher:
-            publisher.script("/feed", Answer(status=299, reason="Odd", headers=headers, body=b"hi"))
+async def test_headers_go_out_as_written_in_order_and_with_duplicates(ask: Ask) -> None:
+    headers = (("X-b", "1"), ("x-A", "caf\xe9"), ("X-b", "2"), ("Set-Cookie", "a=b"))
+    async with Publisher() as publisher:
+        publisher.script("/feed", Answer(status=299, reason="Odd", headers=headers, body=b"hi"))
 
-            octets = await ask(publisher)
+        octets = await ask(publisher)
 
-        assert octets == (
-            b"HTTP/1.1 299 Odd\r\nX-b: 1\r\nx-A: caf\xe9\r\nX-b: 2\r\nSet-Cookie: a=b\r\n"
-            b"Content-Length: 2\r\n\r\nhi"
-        )
-
-    asyncio.run(story())
+    assert octets == (
+        b"HTTP/1.1 299 Odd\r\nX-b: 1\r\nx-A: caf\xe9\r\nX-b: 2\r\nSet-Cookie: a=b\r\n"
+        b"Content-Length: 2\r\n\r\nhi"
+    )
 
 
-def test_a_status_without_a_name_has_an_empty_reason(ask: Ask) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/feed", Answer(status=799))
+async def test_a_status_without_a_name_has_an_empty_reason(ask: Ask) -> None:
+    async with Publisher() as publisher:
+        publisher.script("/feed", Answer(status=799))
 
-            assert (await ask(publisher)).startswith(b"HTTP/1.1 799 \r\n")
-
-    asyncio.run(story())
+        assert (await ask(publisher)).startswith(b"HTTP/1.1 799 \r\n")
 
 
 @pytest.mark.parametrize(
@@ -63,92 +57,71 @@ def test_a_status_without_a_name_has_an_empty_reason(ask: Ask) -> None:
     ],
     ids=["gzip", "x-gzip", "zlib", "raw", "br", "zstd", "stacked"],
 )
-def test_a_coded_body_decodes_to_the_script_s_body(
+async def test_a_coded_body_decodes_to_the_script_s_body(
     ask: Ask, codings: tuple[ContentCoding, ...], named: bytes, decode: Callable[[bytes], bytes]
 ) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/feed", document(BODY, codings=codings))
+    async with Publisher() as publisher:
+        publisher.script("/feed", document(BODY, codings=codings))
 
-            head, _, body = (await ask(publisher)).partition(b"\r\n\r\n")
+        head, _, body = (await ask(publisher)).partition(b"\r\n\r\n")
 
-        assert b"Content-Encoding: " + named in head.split(b"\r\n")
-        assert b"Content-Length: %d" % len(body) in head.split(b"\r\n")
-        assert decode(body) == BODY
-
-    asyncio.run(story())
+    assert b"Content-Encoding: " + named in head.split(b"\r\n")
+    assert b"Content-Length: %d" % len(body) in head.split(b"\r\n")
+    assert decode(body) == BODY
 
 
-def test_chunks_are_of_the_wanted_size_and_end_properly(ask: Ask) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/feed", Answer(body=b"abcdefg", framing="chunked", piece_bytes=3))
+async def test_chunks_are_of_the_wanted_size_and_end_properly(ask: Ask) -> None:
+    async with Publisher() as publisher:
+        publisher.script("/feed", Answer(body=b"abcdefg", framing="chunked", piece_bytes=3))
 
-            head, _, body = (await ask(publisher)).partition(b"\r\n\r\n")
+        head, _, body = (await ask(publisher)).partition(b"\r\n\r\n")
 
-        assert head == b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked"
-        assert body == b"3\r\nabc\r\n3\r\ndef\r\n1\r\ng\r\n0\r\n\r\n"
-
-    asyncio.run(story())
+    assert head == b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked"
+    assert body == b"3\r\nabc\r\n3\r\ndef\r\n1\r\ng\r\n0\r\n\r\n"
 
 
-def test_a_body_can_end_with_the_connection(ask: Ask) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/feed", Answer(body=b"abc", framing="close"))
+async def test_a_body_can_end_with_the_connection(ask: Ask) -> None:
+    async with Publisher() as publisher:
+        publisher.script("/feed", Answer(body=b"abc", framing="close"))
 
-            assert await ask(publisher) == b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc"
-
-    asyncio.run(story())
+        assert await ask(publisher) == b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc"
 
 
 @pytest.mark.parametrize("lie", [2, 900])
-def test_a_content_length_can_lie_either_way(ask: Ask, lie: int) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/feed", Answer(body=b"abcdef", content_length=lie))
+async def test_a_content_length_can_lie_either_way(ask: Ask, lie: int) -> None:
+    async with Publisher() as publisher:
+        publisher.script("/feed", Answer(body=b"abcdef", content_length=lie))
 
-            octets = await ask(publisher)
+        octets = await ask(publisher)
 
-        assert octets == b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\nabcdef" % lie
-
-    asyncio.run(story())
+    assert octets == b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\nabcdef" % lie
 
 
-def test_a_header_that_the_script_sets_itself_is_not_added_again(ask: Ask) -> None:
-    async def story() -> None:
-        answer = Answer(headers=(("content-length", "+3"), ("Connection", "close")), body=b"abc")
-        async with Publisher() as publisher:
-            publisher.script("/feed", answer)
+async def test_a_header_that_the_script_sets_itself_is_not_added_again(ask: Ask) -> None:
+    answer = Answer(headers=(("content-length", "+3"), ("Connection", "close")), body=b"abc")
+    async with Publisher() as publisher:
+        publisher.script("/feed", answer)
 
-            octets = await ask(publisher)
+        octets = await ask(publisher)
 
-        assert octets == b"HTTP/1.1 200 OK\r\ncontent-length: +3\r\nConnection: close\r\n\r\nabc"
-
-    asyncio.run(story())
+    assert octets == b"HTTP/1.1 200 OK\r\ncontent-length: +3\r\nConnection: close\r\n\r\nabc"
 
 
-def test_raw_octets_are_sent_as_they_are(ask: Ask) -> None:
-    async def story() -> None:
-        octets = b"ICY 200\nX-Fold: a\n b\n\n\x00\xff"
-        async with Publisher() as publisher:
-            publisher.script("/feed", raw_answer(octets))
+async def test_raw_octets_are_sent_as_they_are(ask: Ask) -> None:
+    octets = b"ICY 200\nX-Fold: a\n b\n\n\x00\xff"
+    async with Publisher() as publisher:
+        publisher.script("/feed", raw_answer(octets))
 
-            assert await ask(publisher) == octets
-
-    asyncio.run(story())
+        assert await ask(publisher) == octets
 
 
-def test_a_redirect_names_its_location(ask: Ask) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/feed", redirect("/elsewhere", 308))
+async def test_a_redirect_names_its_location(ask: Ask) -> None:
+    async with Publisher() as publisher:
+        publisher.script("/feed", redirect("/elsewhere", 308))
 
-            octets = await ask(publisher)
+        octets = await ask(publisher)
 
-        assert octets.startswith(b"HTTP/1.1 308 Permanent Redirect\r\nLocation: /elsewhere\r\n")
-
-    asyncio.run(story())
+    assert octets.startswith(b"HTTP/1.1 308 Permanent Redirect\r\nLocation: /elsewhere\r\n")
 
 
 def test_answers_come_in_order_and_then_the_last_one_stays(ask: Ask) -> None:
@@ -163,19 +136,16 @@ def test_answers_come_in_order_and_then_the_last_one_stays(ask: Ask) -> None:
     assert asyncio.run(story()) == [b"1", b"2", b"2", b"200", b"503", b"503"]
 
 
-def test_an_answer_can_be_computed_from_the_request(ask: Ask) -> None:
+async def test_an_answer_can_be_computed_from_the_request(ask: Ask) -> None:
     def echo(request: Request) -> Answer:
         return Answer(body=f"{request.target} {request.header('x-name')}".encode())
 
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/feed", echo)
+    async with Publisher() as publisher:
+        publisher.script("/feed", echo)
 
-            octets = await ask(publisher, "/feed?page=2", "X-Name: Ada")
+        octets = await ask(publisher, "/feed?page=2", "X-Name: Ada")
 
-        assert octets.endswith(b"/feed?page=2 Ada")
-
-    asyncio.run(story())
+    assert octets.endswith(b"/feed?page=2 Ada")
 
 
 def test_a_script_that_raises_is_answered_with_500_and_raised_on_leaving(ask: Ask) -> None:
@@ -193,9 +163,6 @@ def test_a_script_that_raises_is_answered_with_500_and_raised_on_leaving(ask: As
     assert isinstance(caught.value.exceptions[0], LookupError)
 
 
-def test_a_path_that_nobody_wrote_is_not_found(ask: Ask) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            assert (await ask(publisher)).startswith(b"HTTP/1.1 404 Not Found\r\n")
-
-    asyncio.run(story())
+async def test_a_path_that_nobody_wrote_is_not_found(ask: Ask) -> None:
+    async with Publisher() as publisher:
+        assert (await ask(publisher)).startswith(b"HTTP/1.1 404 Not Found\r\n")

@@ -18,31 +18,25 @@ TEN = Answer(body=b"0123456789")
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"
 
 
-def test_a_late_answer_keeps_nobody_else_waiting(ask: Ask) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/late", Answer(delay_sec=60))
-            publisher.script("/feed", TEN)
-            late = asyncio.create_task(ask(publisher, "/late"))
-            await publisher.seen("/late")
+async def test_a_late_answer_keeps_nobody_else_waiting(ask: Ask) -> None:
+    async with Publisher() as publisher:
+        publisher.script("/late", Answer(delay_sec=60))
+        publisher.script("/feed", TEN)
+        late = asyncio.create_task(ask(publisher, "/late"))
+        await publisher.seen("/late")
 
-            assert await ask(publisher) == HEAD + TEN.body
+        assert await ask(publisher) == HEAD + TEN.body
 
-            assert not late.done()
-            late.cancel()
-            await publisher.idle()
-
-    asyncio.run(story())
+        assert not late.done()
+        late.cancel()
+        await publisher.idle()
 
 
-def test_a_delay_passes_and_then_the_answer_comes(ask: Ask) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/feed", Answer(body=b"x", delay_sec=0.05))
+async def test_a_delay_passes_and_then_the_answer_comes(ask: Ask) -> None:
+    async with Publisher() as publisher:
+        publisher.script("/feed", Answer(body=b"x", delay_sec=0.05))
 
-            assert (await ask(publisher)).endswith(b"\r\n\r\nx")
-
-    asyncio.run(story())
+        assert (await ask(publisher)).endswith(b"\r\n\r\nx")
 
 
 @pytest.mark.parametrize("drip_head", [False, True])
@@ -118,36 +112,32 @@ def test_a_reset_is_a_reset_and_not_an_end(
 
 
 @pytest.mark.parametrize(("fault", "ending"), [("cut", b""), ("stall", b"")])
-def test_a_connection_can_end_before_the_answer(ask: Ask, fault: Fault, ending: bytes) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/feed", hang_up(fault))
-            asking = asyncio.create_task(ask(publisher))
-            await publisher.seen("/feed")
-            if fault == "stall":
-                asking.cancel()
-            else:
-                assert await asking == ending
-            await publisher.idle()
+async def test_a_connection_can_end_before_the_answer(
+    ask: Ask, fault: Fault, ending: bytes
+) -> None:
+    async with Publisher() as publisher:
+        publisher.script("/feed", hang_up(fault))
+        asking = asyncio.create_task(ask(publisher))
+        await publisher.seen("/feed")
+        if fault == "stall":
+            asking.cancel()
+        else:
+            assert await asking == ending
+        await publisher.idle()
 
-    asyncio.run(story())
 
+async def test_silence_lasts_until_the_client_leaves() -> None:
+    async with Publisher() as publisher:
+        publisher.script("/feed", no_answer())
+        _, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
+        writer.write(GET)
+        await publisher.seen("/feed")
+        assert publisher.open_connections == 1
 
-def test_silence_lasts_until_the_client_leaves() -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/feed", no_answer())
-            _, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
-            writer.write(GET)
-            await publisher.seen("/feed")
-            assert publisher.open_connections == 1
+        writer.close()
 
-            writer.close()
-
-            await publisher.idle()
-            assert publisher.open_connections == 0
-
-    asyncio.run(story())
+        await publisher.idle()
+        assert publisher.open_connections == 0
 
 
 def test_an_answer_can_stall_in_its_middle() -> None:
@@ -194,19 +184,16 @@ def test_an_endless_body_is_sent_as_fast_as_it_is_read_and_ends_with_the_client(
 @pytest.mark.parametrize(
     "answer", [Answer(body=b"x" * 65_536, repeat=1_000_000), no_answer()], ids=["endless", "silent"]
 )
-def test_patience_has_an_end(answer: Answer) -> None:
-    async def story() -> None:
-        async with Publisher(patience_sec=0.05) as publisher:
-            publisher.script("/feed", answer)
-            _, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
-            writer.write(GET)
-            await publisher.seen("/feed")
+async def test_patience_has_an_end(answer: Answer) -> None:
+    async with Publisher(patience_sec=0.05) as publisher:
+        publisher.script("/feed", answer)
+        _, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
+        writer.write(GET)
+        await publisher.seen("/feed")
 
-            await publisher.idle()  # although the client neither reads nor leaves
+        await publisher.idle()  # although the client neither reads nor leaves
 
-            writer.transport.abort()
-
-    asyncio.run(story())
+        writer.transport.abort()
 
 
 def test_a_body_larger_than_any_buffer_arrives_whole(ask: Ask) -> None:

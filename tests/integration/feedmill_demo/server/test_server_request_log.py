@@ -25,84 +25,72 @@ async def exchange(port: int, octets: bytes, address: str = "127.0.0.1") -> byte
     return received
 
 
-def test_a_request_is_remembered_with_its_headers_in_order() -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            await exchange(
-                publisher.port,
-                b"POST /hub?a=b HTTP/1.1\r\nhost: x\r\nAccept: a\r\nX-N: caf\xe9\r\naccept: b\r\n"
-                b"Content-Length: 5\r\nConnection: close\r\n\r\nhello",
-            )
-            (request,) = publisher.requests
-
-        assert request.method == "POST"
-        assert (request.target, request.path) == ("/hub?a=b", "/hub")
-        assert request.headers[:4] == (
-            ("host", "x"),
-            ("Accept", "a"),
-            ("X-N", "café"),
-            ("accept", "b"),
+async def test_a_request_is_remembered_with_its_headers_in_order() -> None:
+    async with Publisher() as publisher:
+        await exchange(
+            publisher.port,
+            b"POST /hub?a=b HTTP/1.1\r\nhost: x\r\nAccept: a\r\nX-N: caf\xe9\r\naccept: b\r\n"
+            b"Content-Length: 5\r\nConnection: close\r\n\r\nhello",
         )
-        assert request.values("ACCEPT") == ("a", "b")
-        assert request.header("missing") is None
-        assert request.body == b"hello"
-        assert request.address == "127.0.0.1"
+        (request,) = publisher.requests
 
-    asyncio.run(story())
+    assert request.method == "POST"
+    assert (request.target, request.path) == ("/hub?a=b", "/hub")
+    assert request.headers[:4] == (
+        ("host", "x"),
+        ("Accept", "a"),
+        ("X-N", "café"),
+        ("accept", "b"),
+    )
+    assert request.values("ACCEPT") == ("a", "b")
+    assert request.header("missing") is None
+    assert request.body == b"hello"
+    assert request.address == "127.0.0.1"
 
 
-def test_requests_are_found_by_path_and_by_target_and_can_be_forgotten(ask: Ask) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.steady(Answer(body=b"hot"), "/hot")
-            for target in ("/a?x=1", "/a?x=2", "/b"):
-                await ask(publisher, target)
+async def test_requests_are_found_by_path_and_by_target_and_can_be_forgotten(ask: Ask) -> None:
+    async with Publisher() as publisher:
+        publisher.steady(Answer(body=b"hot"), "/hot")
+        for target in ("/a?x=1", "/a?x=2", "/b"):
+            await ask(publisher, target)
 
-            assert len(publisher.requests_to("/a")) == 2
-            assert len(publisher.requests_to("/a?x=2")) == 1
-            offsets = [request.offset_sec for request in publisher.requests]
-            assert offsets == sorted(offsets)
-            publisher.clear()
-            assert publisher.requests == ()
-
-    asyncio.run(story())
+        assert len(publisher.requests_to("/a")) == 2
+        assert len(publisher.requests_to("/a?x=2")) == 1
+        offsets = [request.offset_sec for request in publisher.requests]
+        assert offsets == sorted(offsets)
+        publisher.clear()
+        assert publisher.requests == ()
 
 
 @pytest.mark.parametrize("hot", [False, True], ids=["general", "prebuilt"])
-def test_a_kept_connection_has_one_number(hot: bool) -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            if hot:
-                publisher.steady(Answer(body=b"x"), "/feed")
-            else:
-                publisher.script("/feed", Answer(body=b"x"))
-            for _ in range(2):
-                reader, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
-                for _ in range(2):
-                    writer.write(b"GET /feed HTTP/1.1\r\nHost: a\r\n\r\n")
-                    await reader.readuntil(b"\r\n\r\nx")
-                writer.close()
-
-            assert [request.connection for request in publisher.requests] == [1, 1, 2, 2]
-            assert publisher.requests_to("/feed")[-1].header("host") == "a"
-            assert publisher.accepted == 2
-
-    asyncio.run(story())
-
-
-def test_a_load_publisher_remembers_nothing(ask: Ask) -> None:
-    async def story() -> None:
-        async with Publisher(record=0) as publisher:
+async def test_a_kept_connection_has_one_number(hot: bool) -> None:
+    async with Publisher() as publisher:
+        if hot:
             publisher.steady(Answer(body=b"x"), "/feed")
+        else:
+            publisher.script("/feed", Answer(body=b"x"))
+        for _ in range(2):
             reader, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
-            writer.write(b"GET /feed HTTP/1.1\r\n\r\n")
-            await reader.readuntil(b"\r\n\r\nx")
+            for _ in range(2):
+                writer.write(b"GET /feed HTTP/1.1\r\nHost: a\r\n\r\n")
+                await reader.readuntil(b"\r\n\r\nx")
             writer.close()
-            await ask(publisher, "/else")
 
-            assert publisher.requests == ()
+        assert [request.connection for request in publisher.requests] == [1, 1, 2, 2]
+        assert publisher.requests_to("/feed")[-1].header("host") == "a"
+        assert publisher.accepted == 2
 
-    asyncio.run(story())
+
+async def test_a_load_publisher_remembers_nothing(ask: Ask) -> None:
+    async with Publisher(record=0) as publisher:
+        publisher.steady(Answer(body=b"x"), "/feed")
+        reader, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
+        writer.write(b"GET /feed HTTP/1.1\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\nx")
+        writer.close()
+        await ask(publisher, "/else")
+
+        assert publisher.requests == ()
 
 
 def test_waiting_for_a_request_that_never_comes_has_a_limit() -> None:
@@ -240,15 +228,12 @@ def test_a_request_may_arrive_in_pieces() -> None:
     assert asyncio.run(story()).endswith(b"\r\n\r\nabcdef")
 
 
-def test_a_client_that_floods_is_cut_off() -> None:
-    async def story() -> None:
-        async with Publisher() as publisher:
-            publisher.script("/feed", Answer(fault="stall"))
-            _, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
-            writer.write(b"GET /feed HTTP/1.1\r\n\r\n")
-            await publisher.seen("/feed")
-            writer.write(b"x" * 20_000_000)
-            await publisher.idle()
-            writer.transport.abort()
-
-    asyncio.run(story())
+async def test_a_client_that_floods_is_cut_off() -> None:
+    async with Publisher() as publisher:
+        publisher.script("/feed", Answer(fault="stall"))
+        _, writer = await asyncio.open_connection("127.0.0.1", publisher.port)
+        writer.write(b"GET /feed HTTP/1.1\r\n\r\n")
+        await publisher.seen("/feed")
+        writer.write(b"x" * 20_000_000)
+        await publisher.idle()
+        writer.transport.abort()

@@ -55,110 +55,93 @@ def test_what_may_end_without_us_is_waited_for(
     assert is_transient(problem) is may_pass
 
 
-def test_the_wait_doubles_up_to_a_limit_and_each_is_told_once() -> None:
-    async def story() -> None:
-        watch = HurriedWatch()
-        trouble = Backoff("run", watch)
+async def test_the_wait_doubles_up_to_a_limit_and_each_is_told_once() -> None:
+    watch = HurriedWatch()
+    trouble = Backoff("run", watch)
 
-        for _ in range(10):
-            trouble.failed(FULL)
-            trouble.failed(BUSY)
-            await trouble.wait()
-        await trouble.wait()
-
-        waits = [wait for _, _, wait in watch.told]
-        assert waits[:3] == [FIRST_WAIT_SEC, FIRST_WAIT_SEC * 2, FIRST_WAIT_SEC * 4]
-        assert waits[-1] == MAX_WAIT_SEC
-        assert {reason for _, reason, _ in watch.told} == {"disk-full"}
-        assert len(watch.told) == 10
-
-    asyncio.run(story())
-
-
-def test_something_that_works_ends_the_trouble_and_is_told_once() -> None:
-    async def story() -> None:
-        watch = HurriedWatch()
-        trouble = Backoff("run", watch)
+    for _ in range(10):
         trouble.failed(FULL)
-        trouble.succeeded()  # too early: the failure has not even been told
-        states = [trouble.active]
-
+        trouble.failed(BUSY)
         await trouble.wait()
-        trouble.succeeded()
-        trouble.succeeded()
+    await trouble.wait()
 
-        assert [*states, trouble.active] == [True, False]
-        assert [reason for _, reason, _ in watch.told] == ["disk-full", None]
-
-    asyncio.run(story())
-
-
-def test_a_trouble_that_waiting_cannot_mend_is_raised() -> None:
-    async def story() -> None:
-        with pytest.raises(StoreError, match="damaged"):
-            Backoff("run", HurriedWatch()).failed(CORRUPT)
-
-    asyncio.run(story())
+    waits = [wait for _, _, wait in watch.told]
+    assert waits[:3] == [FIRST_WAIT_SEC, FIRST_WAIT_SEC * 2, FIRST_WAIT_SEC * 4]
+    assert waits[-1] == MAX_WAIT_SEC
+    assert {reason for _, reason, _ in watch.told} == {"disk-full"}
+    assert len(watch.told) == 10
 
 
-def test_an_action_is_repeated_until_it_works() -> None:
-    async def story() -> None:
-        failures = [FULL, BUSY, FULL]
+async def test_something_that_works_ends_the_trouble_and_is_told_once() -> None:
+    watch = HurriedWatch()
+    trouble = Backoff("run", watch)
+    trouble.failed(FULL)
+    trouble.succeeded()  # too early: the failure has not even been told
+    states = [trouble.active]
 
-        async def act() -> str:
-            if failures:
-                raise failures.pop()
-            return "done"
+    await trouble.wait()
+    trouble.succeeded()
+    trouble.succeeded()
 
-        watch = HurriedWatch()
-        assert await retry(act, Backoff("write", watch), has_time=lambda: True) == "done"
-        assert [reason for _, reason, _ in watch.told][-1] is None
+    assert [*states, trouble.active] == [True, False]
+    assert [reason for _, reason, _ in watch.told] == ["disk-full", None]
 
-    asyncio.run(story())
+
+async def test_a_trouble_that_waiting_cannot_mend_is_raised() -> None:
+    with pytest.raises(StoreError, match="damaged"):
+        Backoff("run", HurriedWatch()).failed(CORRUPT)
+
+
+async def test_an_action_is_repeated_until_it_works() -> None:
+    failures = [FULL, BUSY, FULL]
+
+    async def act() -> str:
+        if failures:
+            raise failures.pop()
+        return "done"
+
+    watch = HurriedWatch()
+    assert await retry(act, Backoff("write", watch), has_time=lambda: True) == "done"
+    assert [reason for _, reason, _ in watch.told][-1] is None
 
 
 @pytest.mark.parametrize("stopping", [True, False])
-def test_an_action_is_given_up_when_the_time_is_over_or_the_run_ends(*, stopping: bool) -> None:
-    async def story() -> None:
-        async def act() -> None:
-            raise FULL
+async def test_an_action_is_given_up_when_the_time_is_over_or_the_run_ends(
+    *, stopping: bool
+) -> None:
+    async def act() -> None:
+        raise FULL
 
-        watch = HurriedWatch()
-        if stopping:
-            watch.stop()
-
-        with pytest.raises(BlobError):
-            await retry(act, Backoff("write", watch), has_time=lambda: stopping)
-
-    asyncio.run(story())
-
-
-def test_work_is_given_up_a_grace_after_the_run_should_end() -> None:
-    async def story() -> None:
-        watch = Lifecycle("me")
-        never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        async def hang() -> None:
-            watch.stop()
-            await never
-
-        with pytest.raises(TimeoutError):
-            await watch.unless_stopping(hang(), 0.01)
-        await asyncio.sleep(0)  # the task sees that it was cancelled
-        assert never.cancelled()
-
-    asyncio.run(story())
-
-
-def test_work_that_ends_in_its_own_time_gives_its_result_although_the_run_should_end() -> None:
-    async def story() -> None:
-        watch = Lifecycle("me")
+    watch = HurriedWatch()
+    if stopping:
         watch.stop()
 
-        async def work() -> str:
-            await asyncio.sleep(0)
-            return "done"
+    with pytest.raises(BlobError):
+        await retry(act, Backoff("write", watch), has_time=lambda: stopping)
 
-        assert await watch.unless_stopping(work(), 5.0) == "done"
 
-    asyncio.run(story())
+async def test_work_is_given_up_a_grace_after_the_run_should_end() -> None:
+    watch = Lifecycle("me")
+    never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def hang() -> None:
+        watch.stop()
+        await never
+
+    with pytest.raises(TimeoutError):
+        await watch.unless_stopping(hang(), 0.01)
+    await asyncio.sleep(0)  # the task sees that it was cancelled
+    assert never.cancelled()
+
+
+async def test_work_that_ends_in_its_own_time_gives_its_result_although_the_run_should_end() -> (
+    None
+):
+    watch = Lifecycle("me")
+    watch.stop()
+
+    async def work() -> str:
+        await asyncio.sleep(0)
+        return "done"
+
+    assert await watch.unless_stopping(work(), 5.0) == "done"

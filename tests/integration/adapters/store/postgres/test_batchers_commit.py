@@ -336,21 +336,20 @@ def test_a_commit_whose_answer_was_lost_counts_once(
     tell(emptied_dsn, story)
 
 
-def test_a_database_that_lost_its_tables_is_told_to_everybody_at_once(emptied_dsn: str) -> None:
-    async def story() -> None:
-        store = await PostgresStore.open(emptied_dsn)
-        refreshes = await documents(store, await some_feeds(store, 5), 1)
-        connection = await asyncpg.connect(emptied_dsn)
-        await connection.execute("ALTER TABLE outbox RENAME TO elsewhere")
+async def test_a_database_that_lost_its_tables_is_told_to_everybody_at_once(
+    emptied_dsn: str,
+) -> None:
+    store = await PostgresStore.open(emptied_dsn)
+    refreshes = await documents(store, await some_feeds(store, 5), 1)
+    connection = await asyncpg.connect(emptied_dsn)
+    await connection.execute("ALTER TABLE outbox RENAME TO elsewhere")
 
-        done = await asyncio.gather(*map(store.commit, refreshes), return_exceptions=True)
-        await connection.execute("ALTER TABLE elsewhere RENAME TO outbox")
-        again = await asyncio.gather(*map(store.commit, refreshes))
+    done = await asyncio.gather(*map(store.commit, refreshes), return_exceptions=True)
+    await connection.execute("ALTER TABLE elsewhere RENAME TO outbox")
+    again = await asyncio.gather(*map(store.commit, refreshes))
 
-        assert {one.reason for one in done if isinstance(one, StoreError)} == {"no-schema"}
-        assert len({id(one) for one in done}) == 1  # the group was not told over one by one
-        assert not any(one.duplicate for one in again)
-        await connection.close()
-        await store.close()
-
-    asyncio.run(story())
+    assert {one.reason for one in done if isinstance(one, StoreError)} == {"no-schema"}
+    assert len({id(one) for one in done}) == 1  # the group was not told over one by one
+    assert not any(one.duplicate for one in again)
+    await connection.close()
+    await store.close()

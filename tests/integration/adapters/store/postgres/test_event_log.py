@@ -92,7 +92,9 @@ def assert_whole(told: Sequence[Told], expected: set[tuple[str, int, int]]) -> N
 
 
 class TestManyWriters:
-    def test_no_reader_misses_an_event_where_a_naive_cursor_does(self, migrated_dsn: str) -> None:
+    async def test_no_reader_misses_an_event_where_a_naive_cursor_does(
+        self, migrated_dsn: str
+    ) -> None:
         async def follow(database: Database, done: asyncio.Event) -> list[Told]:
             """A consumer with a cursor; like every other, it numbers what it finds waiting."""
             log, told = PostgresEventLog(database), list[Told]()
@@ -111,29 +113,26 @@ class TestManyWriters:
                 await asyncio.sleep(0.002)
             return count
 
-        async def story() -> None:
-            async with opened(migrated_dsn, 16) as database:
-                await execute(database, NAIVE)
-                done = asyncio.Event()
-                readers = [asyncio.create_task(follow(database, done)) for _ in range(4)]
-                naive = asyncio.create_task(follow_naively(database, done))
-                async with hang_guard():
-                    await asyncio.gather(*(write(database, one, TRANSACTIONS) for one in WRITERS))
-                    done.set()
-                    logs = await asyncio.gather(*readers)
-                await PostgresEventLog(database).number()
-                expected = committed(WRITERS, TRANSACTIONS)
-                everything = await read(PostgresEventLog(database), 0, limit=1_000)
+        async with opened(migrated_dsn, 16) as database:
+            await execute(database, NAIVE)
+            done = asyncio.Event()
+            readers = [asyncio.create_task(follow(database, done)) for _ in range(4)]
+            naive = asyncio.create_task(follow_naively(database, done))
+            async with hang_guard():
+                await asyncio.gather(*(write(database, one, TRANSACTIONS) for one in WRITERS))
+                done.set()
+                logs = await asyncio.gather(*readers)
+            await PostgresEventLog(database).number()
+            expected = committed(WRITERS, TRANSACTIONS)
+            everything = await read(PostgresEventLog(database), 0, limit=1_000)
 
-                assert_whole(everything, expected)
-                for told in logs:
-                    assert told == everything[: len(told)]  # what was read is never told otherwise
-                    rest = await read(PostgresEventLog(database), len(told), limit=37)
-                    assert told + rest == everything
-                assert await naive < len(expected) // 2  # two events to a transaction
-                assert await problems_of(database) == ()
-
-        asyncio.run(story())
+            assert_whole(everything, expected)
+            for told in logs:
+                assert told == everything[: len(told)]  # what was read is never told otherwise
+                rest = await read(PostgresEventLog(database), len(told), limit=37)
+                assert told + rest == everything
+            assert await naive < len(expected) // 2  # two events to a transaction
+            assert await problems_of(database) == ()
 
     def test_several_processes_write_and_read_one_log(self, migrated_dsn: str) -> None:
         asyncio.run(_prepare_naive(migrated_dsn))
@@ -165,80 +164,71 @@ async def _prepare_naive(dsn: str) -> None:
 
 
 class TestNumbers:
-    def test_an_event_gets_no_number_while_an_older_transaction_is_open(
+    async def test_an_event_gets_no_number_while_an_older_transaction_is_open(
         self, emptied_dsn: str
     ) -> None:
-        async def story() -> None:
-            async with opened(emptied_dsn) as database:
-                log = PostgresEventLog(database)
-                opening, closing = asyncio.Event(), asyncio.Event()
+        async with opened(emptied_dsn) as database:
+            log = PostgresEventLog(database)
+            opening, closing = asyncio.Event(), asyncio.Event()
 
-                async def linger(connection: PgConnection) -> None:
-                    await append(connection, events_of("slow", 1), "slow")
-                    opening.set()
-                    await closing.wait()
+            async def linger(connection: PgConnection) -> None:
+                await append(connection, events_of("slow", 1), "slow")
+                opening.set()
+                await closing.wait()
 
-                slow = asyncio.create_task(database.write(linger))
-                await opening.wait()
-                await tell(database, "quick", 1)
+            slow = asyncio.create_task(database.write(linger))
+            await opening.wait()
+            await tell(database, "quick", 1)
 
-                assert await log.events(0, 10) == ()
-                assert await log.last_seq() == 0
-                (problem,) = await problems_of(database)
-                assert problem.startswith("2 events have waited for a number")
+            assert await log.events(0, 10) == ()
+            assert await log.last_seq() == 0
+            (problem,) = await problems_of(database)
+            assert problem.startswith("2 events have waited for a number")
 
-                closing.set()
-                await slow
-                told = await read(log, 0, limit=10)
-                assert [one[:2] for one in told] == [
-                    (1, "slow"), (2, "slow"), (3, "quick"), (4, "quick"),
-                ]  # fmt: skip
-                assert await problems_of(database) == ()
+            closing.set()
+            await slow
+            told = await read(log, 0, limit=10)
+            assert [one[:2] for one in told] == [
+                (1, "slow"), (2, "slow"), (3, "quick"), (4, "quick"),
+            ]  # fmt: skip
+            assert await problems_of(database) == ()
 
-        asyncio.run(story())
-
-    def test_who_finds_somebody_else_numbering_goes_on_without_waiting(
+    async def test_who_finds_somebody_else_numbering_goes_on_without_waiting(
         self, emptied_dsn: str
     ) -> None:
-        async def story() -> None:
-            async with opened(emptied_dsn) as database:
-                await tell(database, "a", 1)
-                locked, ready = asyncio.Event(), asyncio.Event()
+        async with opened(emptied_dsn) as database:
+            await tell(database, "a", 1)
+            locked, ready = asyncio.Event(), asyncio.Event()
 
-                async def hold(connection: PgConnection) -> int:
-                    await connection.execute("SELECT 1 FROM log_head FOR UPDATE")
-                    locked.set()
-                    await ready.wait()
-                    return await number_batch(connection)
+            async def hold(connection: PgConnection) -> int:
+                await connection.execute("SELECT 1 FROM log_head FOR UPDATE")
+                locked.set()
+                await ready.wait()
+                return await number_batch(connection)
 
-                holder = asyncio.create_task(database.write(hold))
-                await locked.wait()
-                async with hang_guard():
-                    assert await PostgresEventLog(database).events(0, 10) == ()
+            holder = asyncio.create_task(database.write(hold))
+            await locked.wait()
+            async with hang_guard():
+                assert await PostgresEventLog(database).events(0, 10) == ()
 
-                ready.set()
-                assert await holder == 2
-                assert len(await PostgresEventLog(database).events(0, 10)) == 2
+            ready.set()
+            assert await holder == 2
+            assert len(await PostgresEventLog(database).events(0, 10)) == 2
 
-        asyncio.run(story())
-
-    def test_a_long_queue_gets_its_numbers_in_bites_that_may_cut_a_transaction(
+    async def test_a_long_queue_gets_its_numbers_in_bites_that_may_cut_a_transaction(
         self, emptied_dsn: str
     ) -> None:
-        async def story() -> None:
-            async with opened(emptied_dsn) as database:
-                events = events_of("a", 1) * (NUMBERING_BATCH // 2 + 50)
-                for cause in "xyz":
-                    await database.write(partial(append, events=events, cause=cause))
+        async with opened(emptied_dsn) as database:
+            events = events_of("a", 1) * (NUMBERING_BATCH // 2 + 50)
+            for cause in "xyz":
+                await database.write(partial(append, events=events, cause=cause))
 
-                assert await database.write(number_batch) == NUMBERING_BATCH
-                assert await PostgresEventLog(database).last_seq() == 3 * len(events)
-                assert await PostgresEventLog(database).last_seq() == 3 * len(events)
-                assert await problems_of(database) == ()
+            assert await database.write(number_batch) == NUMBERING_BATCH
+            assert await PostgresEventLog(database).last_seq() == 3 * len(events)
+            assert await PostgresEventLog(database).last_seq() == 3 * len(events)
+            assert await problems_of(database) == ()
 
-        asyncio.run(story())
-
-    def test_numbers_are_on_the_disk_before_they_are_visible_whatever_the_server_is_set_to(
+    async def test_numbers_are_on_the_disk_before_they_are_visible_whatever_the_server_is_set_to(
         self, emptied_dsn: str
     ) -> None:
         async def setting_while_numbering(connection: PgConnection) -> tuple[str, str]:
@@ -246,129 +236,107 @@ class TestNumbers:
             assert await number_batch(connection) == 2
             return before, await connection.fetchval("SHOW synchronous_commit")
 
-        async def story() -> None:
-            async with opened(emptied_dsn) as database:
-                await tell(database, "a", 1)
+        async with opened(emptied_dsn) as database:
+            await tell(database, "a", 1)
 
-                assert await database.write(setting_while_numbering) == ("off", "on")
+            assert await database.write(setting_while_numbering) == ("off", "on")
 
-                after = await database.read(lambda c: c.fetchval("SHOW synchronous_commit"))
-                assert after == "off"  # for this transaction only
+            after = await database.read(lambda c: c.fetchval("SHOW synchronous_commit"))
+            assert after == "off"  # for this transaction only
 
-        asyncio.run(story())
+    async def test_a_full_page_does_not_wait_for_numbers(self, emptied_dsn: str) -> None:
+        async with opened(emptied_dsn) as database:
+            await tell(database, "a", 1)
+            await PostgresEventLog(database).number()
+            await tell(database, "a", 2)
 
-    def test_a_full_page_does_not_wait_for_numbers(self, emptied_dsn: str) -> None:
-        async def story() -> None:
-            async with opened(emptied_dsn) as database:
-                await tell(database, "a", 1)
-                await PostgresEventLog(database).number()
-                await tell(database, "a", 2)
+            assert [one.seq for one in await PostgresEventLog(database).events(0, 2)] == [1, 2]
+            assert await database.read(lambda c: c.fetchval("SELECT seq FROM log_head")) == 2
+            assert [one.seq for one in await PostgresEventLog(database).events(0, 3)] == [
+                1,
+                2,
+                3,
+            ]
 
-                assert [one.seq for one in await PostgresEventLog(database).events(0, 2)] == [1, 2]
-                assert await database.read(lambda c: c.fetchval("SELECT seq FROM log_head")) == 2
-                assert [one.seq for one in await PostgresEventLog(database).events(0, 3)] == [
-                    1,
-                    2,
-                    3,
-                ]
-
-        asyncio.run(story())
-
-    def test_looking_begins_behind_what_was_taken(self, emptied_dsn: str) -> None:
-        async def story() -> None:
-            async with opened(emptied_dsn) as database:
-                log = PostgresEventLog(database)
-                horizons = []
-                horizon = "SELECT horizon::text::bigint FROM log_head"
-                for at in range(3):
-                    await tell(database, "a", at)
-                    await log.number()
-                    horizons.append(await database.read(lambda c: c.fetchval(horizon)))
-
-                assert horizons == sorted(set(horizons))
-
-                events = events_of("b", 1) * (NUMBERING_BATCH // 2)  # one bite to the last event
-                await database.write(partial(append, events=events, cause="b"))
-                written = "SELECT max(tx::text::bigint) FROM outbox"
-                last = await database.read(lambda c: c.fetchval(written))
+    async def test_looking_begins_behind_what_was_taken(self, emptied_dsn: str) -> None:
+        async with opened(emptied_dsn) as database:
+            log = PostgresEventLog(database)
+            horizons = []
+            horizon = "SELECT horizon::text::bigint FROM log_head"
+            for at in range(3):
+                await tell(database, "a", at)
                 await log.number()
-                assert await database.read(lambda c: c.fetchval(horizon)) > last
+                horizons.append(await database.read(lambda c: c.fetchval(horizon)))
 
-        asyncio.run(story())
+            assert horizons == sorted(set(horizons))
 
-    def test_a_hole_in_the_log_is_told(self, emptied_dsn: str) -> None:
-        async def story() -> None:
-            async with opened(emptied_dsn) as database:
-                await tell(database, "a", 1, 2)
-                await PostgresEventLog(database).number()
-                await execute(database, "DELETE FROM events WHERE seq = 2")
-                assert await problems_of(database) == ("1 events are missing from the log",)
+            events = events_of("b", 1) * (NUMBERING_BATCH // 2)  # one bite to the last event
+            await database.write(partial(append, events=events, cause="b"))
+            written = "SELECT max(tx::text::bigint) FROM outbox"
+            last = await database.read(lambda c: c.fetchval(written))
+            await log.number()
+            assert await database.read(lambda c: c.fetchval(horizon)) > last
 
-        asyncio.run(story())
+    async def test_a_hole_in_the_log_is_told(self, emptied_dsn: str) -> None:
+        async with opened(emptied_dsn) as database:
+            await tell(database, "a", 1, 2)
+            await PostgresEventLog(database).number()
+            await execute(database, "DELETE FROM events WHERE seq = 2")
+            assert await problems_of(database) == ("1 events are missing from the log",)
 
-    def test_a_cursor_moves_both_ways(self, emptied_dsn: str) -> None:
-        async def story() -> None:
-            async with opened(emptied_dsn) as database:
-                assert await database.read(lambda c: QUERIES.run(c, cursor("tap"))) == 0
-                for seq in (7, 3):
-                    moved = partial(set_cursor, "tap", seq)
-                    await database.write(lambda c, moved=moved: QUERIES.run(c, moved()))  # type: ignore[misc]
-                    assert await database.read(lambda c: QUERIES.run(c, cursor("tap"))) == seq
-
-        asyncio.run(story())
+    async def test_a_cursor_moves_both_ways(self, emptied_dsn: str) -> None:
+        async with opened(emptied_dsn) as database:
+            assert await database.read(lambda c: QUERIES.run(c, cursor("tap"))) == 0
+            for seq in (7, 3):
+                moved = partial(set_cursor, "tap", seq)
+                await database.write(lambda c, moved=moved: QUERIES.run(c, moved()))  # type: ignore[misc]
+                assert await database.read(lambda c: QUERIES.run(c, cursor("tap"))) == seq
 
 
 class TestAnotherServersNumbers:
     """A dump carries the transaction numbers of the server that it was taken from."""
 
-    def test_events_and_a_horizon_of_the_future_are_numbered_first(self, emptied_dsn: str) -> None:
-        async def story() -> None:
-            async with opened(emptied_dsn) as database:
-                await tell(database, "old", 1, 2)
-                await execute(
-                    database,
-                    "UPDATE outbox SET tx = (tx::text::bigint + 1000000)::text::xid8",
-                    "UPDATE log_head SET horizon = '900000'",
-                )
-                log = PostgresEventLog(database)
-                await tell(database, "new", 1)
-
-                told = await read(log, 0, limit=10)
-
-                assert [one[1] for one in told] == ["old"] * 4 + ["new"] * 2
-                await tell(database, "new", 2)
-                assert len(await read(log, 0, limit=10)) == 8
-
-        asyncio.run(story())
-
-    def test_a_process_that_was_there_before_the_restore_notices_too(
+    async def test_events_and_a_horizon_of_the_future_are_numbered_first(
         self, emptied_dsn: str
     ) -> None:
-        async def story() -> None:
-            async with opened(emptied_dsn) as database:
-                log = PostgresEventLog(database)
-                assert await log.events(0, 10) == ()
-                await tell(database, "old", 1)
-                await execute(database, "UPDATE outbox SET tx = '90000000'")
+        async with opened(emptied_dsn) as database:
+            await tell(database, "old", 1, 2)
+            await execute(
+                database,
+                "UPDATE outbox SET tx = (tx::text::bigint + 1000000)::text::xid8",
+                "UPDATE log_head SET horizon = '900000'",
+            )
+            log = PostgresEventLog(database)
+            await tell(database, "new", 1)
 
-                assert len(await log.events(0, 10)) == 2
+            told = await read(log, 0, limit=10)
 
-        asyncio.run(story())
+            assert [one[1] for one in told] == ["old"] * 4 + ["new"] * 2
+            await tell(database, "new", 2)
+            assert len(await read(log, 0, limit=10)) == 8
 
-    def test_events_below_a_horizon_that_time_has_caught_up_with_are_found(
+    async def test_a_process_that_was_there_before_the_restore_notices_too(
         self, emptied_dsn: str
     ) -> None:
-        async def story() -> None:
-            async with opened(emptied_dsn) as database:
-                await tell(database, "old", 1)
-                await execute(
-                    database,
-                    "UPDATE log_head SET horizon = pg_snapshot_xmin(pg_current_snapshot())",
-                )
+        async with opened(emptied_dsn) as database:
+            log = PostgresEventLog(database)
+            assert await log.events(0, 10) == ()
+            await tell(database, "old", 1)
+            await execute(database, "UPDATE outbox SET tx = '90000000'")
 
-                assert len(await PostgresEventLog(database).events(0, 10)) == 2
+            assert len(await log.events(0, 10)) == 2
 
-        asyncio.run(story())
+    async def test_events_below_a_horizon_that_time_has_caught_up_with_are_found(
+        self, emptied_dsn: str
+    ) -> None:
+        async with opened(emptied_dsn) as database:
+            await tell(database, "old", 1)
+            await execute(
+                database,
+                "UPDATE log_head SET horizon = pg_snapshot_xmin(pg_current_snapshot())",
+            )
+
+            assert len(await PostgresEventLog(database).events(0, 10)) == 2
 
     def test_a_restored_dump_goes_on_where_it_was(
         self, postgres: PostgresServer, emptied_dsn: str
@@ -411,31 +379,28 @@ class TestAnotherServersNumbers:
 class TestRestoredUnderARunningProcess:
     """A backup that is put back, or an asynchronous standby that is promoted, while readers are connected."""
 
-    def test_process_that_told_more_says_so_before_it_gives_a_number_again(
+    async def test_process_that_told_more_says_so_before_it_gives_a_number_again(
         self, postgres: PostgresServer, migrated_dsn: str
     ) -> None:
-        async def story() -> None:
-            async with opened(migrated_dsn) as database:
-                log = PostgresEventLog(database)
-                await tell(database, "kept", 1)
-                await log.events(0, 10)
-            backup = postgres.create_database(template=name_of(migrated_dsn))
-            async with opened(migrated_dsn) as database:
-                log = PostgresEventLog(database)
-                await tell(database, "lost", 1, 2)
-                assert (await log.events(0, 10))[-1].seq == 6
-                put_back(postgres, backup, migrated_dsn)
-                await tell(database, "new", 1)
+        async with opened(migrated_dsn) as database:
+            log = PostgresEventLog(database)
+            await tell(database, "kept", 1)
+            await log.events(0, 10)
+        backup = postgres.create_database(template=name_of(migrated_dsn))
+        async with opened(migrated_dsn) as database:
+            log = PostgresEventLog(database)
+            await tell(database, "lost", 1, 2)
+            assert (await log.events(0, 10))[-1].seq == 6
+            put_back(postgres, backup, migrated_dsn)
+            await tell(database, "new", 1)
 
-                coming = await log.events(6, 10)
+            coming = await log.events(6, 10)
 
-                assert [event.seq for event in coming] == [1_000_006, 1_000_007, 1_000_008]
-                assert coming[0].type == "log.rewound"
-                assert coming[0].data == {"delivered_seq": 6, "log_ended_at": 2}
-                assert await log.events(2, 10) == coming
-                assert await problems_of(database) == ()
-
-        asyncio.run(story())
+            assert [event.seq for event in coming] == [1_000_006, 1_000_007, 1_000_008]
+            assert coming[0].type == "log.rewound"
+            assert coming[0].data == {"delivered_seq": 6, "log_ended_at": 2}
+            assert await log.events(2, 10) == coming
+            assert await problems_of(database) == ()
 
     @pytest.mark.parametrize(
         "state",
@@ -444,77 +409,69 @@ class TestRestoredUnderARunningProcess:
             pytest.param("DELETE FROM log_head", id="its rows are not there yet"),
         ],
     )
-    def test_look_during_a_restore_is_worth_another(self, migrated_dsn: str, state: str) -> None:
-        async def story() -> None:
-            async with opened(migrated_dsn) as database:
-                log = PostgresEventLog(database)
-                await tell(database, "kept", 1)
-                await log.events(0, 10)
-                await database.write(lambda c: c.execute(state))
+    async def test_look_during_a_restore_is_worth_another(
+        self, migrated_dsn: str, state: str
+    ) -> None:
+        async with opened(migrated_dsn) as database:
+            log = PostgresEventLog(database)
+            await tell(database, "kept", 1)
+            await log.events(0, 10)
+            await database.write(lambda c: c.execute(state))
 
-                with pytest.raises(StoreError) as caught:
-                    await log.last_seq()
+            with pytest.raises(StoreError) as caught:
+                await log.last_seq()
 
-                assert (caught.value.reason, is_transient(caught.value)) == ("no-schema", True)
+            assert (caught.value.reason, is_transient(caught.value)) == ("no-schema", True)
 
-        asyncio.run(story())
+    async def test_write_before_the_keys_are_restored_is_worth_another(
+        self, migrated_dsn: str
+    ) -> None:
+        async with opened(migrated_dsn) as database:
+            without_key = "ALTER TABLE leases DROP CONSTRAINT leases_pkey"
+            await database.write(lambda c: c.execute(without_key))
 
-    def test_write_before_the_keys_are_restored_is_worth_another(self, migrated_dsn: str) -> None:
-        async def story() -> None:
-            async with opened(migrated_dsn) as database:
-                without_key = "ALTER TABLE leases DROP CONSTRAINT leases_pkey"
-                await database.write(lambda c: c.execute(without_key))
-
-                with pytest.raises(StoreError) as caught:
-                    await database.write(
-                        lambda c: c.execute(
-                            "INSERT INTO leases (name, owner, until) VALUES ('a', 'b', 1)"
-                            " ON CONFLICT (name) DO NOTHING"
-                        )
+            with pytest.raises(StoreError) as caught:
+                await database.write(
+                    lambda c: c.execute(
+                        "INSERT INTO leases (name, owner, until) VALUES ('a', 'b', 1)"
+                        " ON CONFLICT (name) DO NOTHING"
                     )
+                )
 
-                assert is_transient(caught.value)
+            assert is_transient(caught.value)
 
-        asyncio.run(story())
-
-    def test_process_that_saw_the_end_of_the_log_says_so(
+    async def test_process_that_saw_the_end_of_the_log_says_so(
         self, postgres: PostgresServer, migrated_dsn: str
     ) -> None:
-        async def story() -> None:
-            backup = postgres.create_database(template=name_of(migrated_dsn))
-            async with opened(migrated_dsn) as database:
-                log = PostgresEventLog(database)
-                await tell(database, "lost", 1, 2)
-                assert await log.last_seq() == 4
-                put_back(postgres, backup, migrated_dsn)
+        backup = postgres.create_database(template=name_of(migrated_dsn))
+        async with opened(migrated_dsn) as database:
+            log = PostgresEventLog(database)
+            await tell(database, "lost", 1, 2)
+            assert await log.last_seq() == 4
+            put_back(postgres, backup, migrated_dsn)
 
-                assert await log.last_seq() == 1_000_004
-                assert [event.type for event in await log.events(0, 10)] == ["log.rewound"]
+            assert await log.last_seq() == 1_000_004
+            assert [event.type for event in await log.events(0, 10)] == ["log.rewound"]
 
-        asyncio.run(story())
-
-    def test_other_events_under_numbers_that_were_told_are_noticed_once(
+    async def test_other_events_under_numbers_that_were_told_are_noticed_once(
         self, postgres: PostgresServer, migrated_dsn: str
     ) -> None:
-        async def story() -> None:
-            backup = postgres.create_database(template=name_of(migrated_dsn))
-            async with opened(migrated_dsn) as database:
-                log = PostgresEventLog(database)
-                await tell(database, "lost", 1)
-                await log.events(0, 10)
-                put_back(postgres, backup, migrated_dsn)
-                async with opened(migrated_dsn) as another:  # which has told nothing before
-                    await tell(another, "new", 1, 2)
-                    assert await PostgresEventLog(another).last_seq() == 4
+        backup = postgres.create_database(template=name_of(migrated_dsn))
+        async with opened(migrated_dsn) as database:
+            log = PostgresEventLog(database)
+            await tell(database, "lost", 1)
+            await log.events(0, 10)
+            put_back(postgres, backup, migrated_dsn)
+            async with opened(migrated_dsn) as another:  # which has told nothing before
+                await tell(another, "new", 1, 2)
+                assert await PostgresEventLog(another).last_seq() == 4
 
-                coming = await log.events(2, 10)
+            coming = await log.events(2, 10)
 
-                assert [event.seq for event in coming] == [3, 4, 1_000_004]
-                assert coming[-1].type == "log.rewound"
-                assert await log.events(0, 1) == await log.events(0, 1)
-                assert await log.last_seq() == 1_000_004
-
-        asyncio.run(story())
+            assert [event.seq for event in coming] == [3, 4, 1_000_004]
+            assert coming[-1].type == "log.rewound"
+            assert await log.events(0, 1) == await log.events(0, 1)
+            assert await log.last_seq() == 1_000_004
 
 
 def name_of(dsn: str) -> str:

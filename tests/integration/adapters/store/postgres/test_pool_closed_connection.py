@@ -46,30 +46,27 @@ class PoliteProxy:
 
 
 @pytest.mark.parametrize("way", ["read", "write", "look"])
-def test_a_connection_that_the_server_has_ended_is_replaced(
+async def test_a_connection_that_the_server_has_ended_is_replaced(
     postgres: PostgresServer, way: str
 ) -> None:
     async def ask(connection: PgConnection) -> object:
         return await connection.fetchval("SELECT 7")
 
-    async def story() -> None:
-        proxy = PoliteProxy(postgres.port)
-        async with proxy.listening() as port:
-            dsn = f"postgresql://{postgres.user}@127.0.0.1:{port}/postgres"
-            database = await Database.open(dsn, connections=2, timeout_sec=10.0)
-            try:
-                assert await getattr(database, way)(ask) == 7
-                before = proxy.connections
-                proxy.say_goodbye()
-                await asyncio.sleep(0)  # a turn of the loop takes the goodbye out of the socket
-                await asyncio.sleep(0)
+    proxy = PoliteProxy(postgres.port)
+    async with proxy.listening() as port:
+        dsn = f"postgresql://{postgres.user}@127.0.0.1:{port}/postgres"
+        database = await Database.open(dsn, connections=2, timeout_sec=10.0)
+        try:
+            assert await getattr(database, way)(ask) == 7
+            before = proxy.connections
+            proxy.say_goodbye()
+            await asyncio.sleep(0)  # a turn of the loop takes the goodbye out of the socket
+            await asyncio.sleep(0)
 
-                assert await getattr(database, way)(ask) == 7
-                assert proxy.connections > before
-            finally:
-                await database.close()
-
-    asyncio.run(story())
+            assert await getattr(database, way)(ask) == 7
+            assert proxy.connections > before
+        finally:
+            await database.close()
 
 
 async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -67,16 +67,15 @@ def tell(dsn: str, story: Story) -> None:
         "postgresql://127.0.0.1:1/db?user=me&password=hush",
     ],
 )
-def test_an_address_that_does_not_work_is_told_without_any_part_of_its_password(url: str) -> None:
-    async def story() -> None:
-        with pytest.raises(StoreError) as told:
-            await Database.open(url, connections=1, timeout_sec=5.0)
+async def test_an_address_that_does_not_work_is_told_without_any_part_of_its_password(
+    url: str,
+) -> None:
+    with pytest.raises(StoreError) as told:
+        await Database.open(url, connections=1, timeout_sec=5.0)
 
-        said = f"{told.value} {told.value.__cause__}"
-        assert "hush" not in said
-        assert "lull" not in said
-
-    asyncio.run(story())
+    said = f"{told.value} {told.value.__cause__}"
+    assert "hush" not in said
+    assert "lull" not in said
 
 
 def test_an_error_quotes_no_value_of_a_statement(migrated_dsn: str) -> None:
@@ -118,36 +117,30 @@ def test_of_several_hosts_the_one_that_takes_writes_is_found(
     tell(pair[0], story)
 
 
-def test_a_standby_alone_is_a_database_that_is_away(pair: tuple[str, PostgresServer]) -> None:
-    async def story() -> None:
-        with pytest.raises(StoreError) as told:
-            await Database.open(
-                f"{pair[1].dsn}?target_session_attrs=read-write", connections=1, timeout_sec=5.0
-            )
-        assert told.value.reason == "cannot-open"
-
-    asyncio.run(story())
+async def test_a_standby_alone_is_a_database_that_is_away(pair: tuple[str, PostgresServer]) -> None:
+    with pytest.raises(StoreError) as told:
+        await Database.open(
+            f"{pair[1].dsn}?target_session_attrs=read-write", connections=1, timeout_sec=5.0
+        )
+    assert told.value.reason == "cannot-open"
 
 
-def test_a_server_that_takes_no_writes_any_more_is_not_asked_again(
+async def test_a_server_that_takes_no_writes_any_more_is_not_asked_again(
     postgres: PostgresServer, migrated_dsn: str
 ) -> None:
     name = migrated_dsn.rpartition("/")[2]
 
-    async def story() -> None:
-        await _sql(postgres, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        store = await PostgresStore.open(migrated_dsn, connections=1)
-        await _sql(postgres, f"ALTER DATABASE {name} RESET default_transaction_read_only")
-        with pytest.raises(StoreError) as told:
-            await store.add_feed(new_feed())
-        assert told.value.reason == "cannot-open"
+    await _sql(postgres, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    store = await PostgresStore.open(migrated_dsn, connections=1)
+    await _sql(postgres, f"ALTER DATABASE {name} RESET default_transaction_read_only")
+    with pytest.raises(StoreError) as told:
+        await store.add_feed(new_feed())
+    assert told.value.reason == "cannot-open"
 
-        _, is_new = await store.add_feed(new_feed())
+    _, is_new = await store.add_feed(new_feed())
 
-        assert is_new
-        await store.close()
-
-    asyncio.run(story())
+    assert is_new
+    await store.close()
 
 
 # the answer that was lost

@@ -26,167 +26,140 @@ async def limit_pages(store: SqliteStore, pages: int) -> None:
     await store._writer.run(lambda c: c.execute(f"PRAGMA max_page_count = {pages}").fetchone())
 
 
-def test_a_full_disk_is_an_error_with_a_reason_and_the_store_goes_on_when_there_is_room(
+async def test_a_full_disk_is_an_error_with_a_reason_and_the_store_goes_on_when_there_is_room(
     tmp_path: Path,
 ) -> None:
-    async def story() -> None:
-        store = await SqliteStore.open(tmp_path / "store.db")
-        feed, _ = await store.add_feed(new_feed())
-        refresh = await a_large_refresh(store, feed)
-        await limit_pages(store, 1)
+    store = await SqliteStore.open(tmp_path / "store.db")
+    feed, _ = await store.add_feed(new_feed())
+    refresh = await a_large_refresh(store, feed)
+    await limit_pages(store, 1)
 
-        with pytest.raises(StoreError, match="disk is full") as caught:
-            await store.commit(refresh)
-        assert caught.value.reason == "disk-full"
-        assert (await store.counts())["entries"] == 0
+    with pytest.raises(StoreError, match="disk is full") as caught:
+        await store.commit(refresh)
+    assert caught.value.reason == "disk-full"
+    assert (await store.counts())["entries"] == 0
 
-        await limit_pages(store, 1_000_000)
-        done = await store.commit(refresh)
+    await limit_pages(store, 1_000_000)
+    done = await store.commit(refresh)
 
-        assert done.last_seq == 20
-        assert await store.problems() == ()
-        await store.close()
-
-    asyncio.run(story())
+    assert done.last_seq == 20
+    assert await store.problems() == ()
+    await store.close()
 
 
-def test_everybody_who_waits_is_told_that_the_disk_is_full(tmp_path: Path) -> None:
-    async def story() -> None:
-        store = await SqliteStore.open(tmp_path / "store.db")
-        feeds = [(await store.add_feed(new_feed(number)))[0] for number in range(5)]
-        refreshes = [await a_large_refresh(store, feed) for feed in feeds]
-        await limit_pages(store, 1)
+async def test_everybody_who_waits_is_told_that_the_disk_is_full(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "store.db")
+    feeds = [(await store.add_feed(new_feed(number)))[0] for number in range(5)]
+    refreshes = [await a_large_refresh(store, feed) for feed in feeds]
+    await limit_pages(store, 1)
 
-        done = await asyncio.gather(*map(store.commit, refreshes), return_exceptions=True)
+    done = await asyncio.gather(*map(store.commit, refreshes), return_exceptions=True)
 
-        assert {one.reason for one in done if isinstance(one, StoreError)} == {"disk-full"}
-        assert len(done) == 5
-        assert (await store.counts())["events"] == 0
-        await store.close()
-
-    asyncio.run(story())
+    assert {one.reason for one in done if isinstance(one, StoreError)} == {"disk-full"}
+    assert len(done) == 5
+    assert (await store.counts())["events"] == 0
+    await store.close()
 
 
-def test_a_lock_that_outlasts_our_patience_is_an_error_and_the_next_write_works(
+async def test_a_lock_that_outlasts_our_patience_is_an_error_and_the_next_write_works(
     tmp_path: Path,
 ) -> None:
-    async def story() -> None:
-        path = tmp_path / "store.db"
-        store = await SqliteStore.open(path, patience_sec=0.0)
-        foreign = sqlite3.connect(path, isolation_level=None)
-        foreign.execute("BEGIN IMMEDIATE")
+    path = tmp_path / "store.db"
+    store = await SqliteStore.open(path, patience_sec=0.0)
+    foreign = sqlite3.connect(path, isolation_level=None)
+    foreign.execute("BEGIN IMMEDIATE")
 
-        adding = [store.add_feed(new_feed(number)) for number in range(3)]
-        told = await asyncio.gather(*adding, return_exceptions=True)
-        foreign.execute("ROLLBACK")
-        foreign.close()
+    adding = [store.add_feed(new_feed(number)) for number in range(3)]
+    told = await asyncio.gather(*adding, return_exceptions=True)
+    foreign.execute("ROLLBACK")
+    foreign.close()
 
-        assert [one.reason for one in told if isinstance(one, StoreError)] == ["busy"] * 3
-        _, created = await store.add_feed(new_feed())
-        assert created
+    assert [one.reason for one in told if isinstance(one, StoreError)] == ["busy"] * 3
+    _, created = await store.add_feed(new_feed())
+    assert created
+    await store.close()
+
+
+async def test_a_claim_that_nobody_waits_for_any_more_leases_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    store = await SqliteStore.open(path)
+    await store.add_feed(new_feed())
+    foreign = sqlite3.connect(path, isolation_level=None)
+    foreign.execute("BEGIN IMMEDIATE")
+    claiming = asyncio.create_task(claim_all(store, "gone"))
+    await asyncio.sleep(0)  # it has put its job into the queue
+    claiming.cancel()
+    await asyncio.gather(claiming, return_exceptions=True)
+
+    foreign.execute("ROLLBACK")
+    foreign.close()
+
+    assert len(await claim_all(store, "here")) == 1
+    await store.close()
+
+
+async def test_closing_does_not_wait_for_a_foreign_writer_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    store = await SqliteStore.open(path)  # with a minute's patience
+    foreign = sqlite3.connect(path, isolation_level=None)
+    foreign.execute("BEGIN IMMEDIATE")
+    adding = asyncio.create_task(store.add_feed(new_feed()))
+    await asyncio.sleep(0)  # it has put its job into the queue
+
+    async with hang_guard():
         await store.close()
 
-    asyncio.run(story())
+    with pytest.raises(StoreError) as caught:
+        await adding
+    assert caught.value.reason == "busy"
+    foreign.close()
 
 
-def test_a_claim_that_nobody_waits_for_any_more_leases_nothing(tmp_path: Path) -> None:
-    async def story() -> None:
-        path = tmp_path / "store.db"
-        store = await SqliteStore.open(path)
+async def test_a_closed_store_says_that_it_is_closed(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "store.db")
+    await store.close()
+    await store.close()
+
+    with pytest.raises(StoreError, match="closed"):
+        await store.feed("x")
+    with pytest.raises(StoreError, match="closed"):
         await store.add_feed(new_feed())
-        foreign = sqlite3.connect(path, isolation_level=None)
-        foreign.execute("BEGIN IMMEDIATE")
-        claiming = asyncio.create_task(claim_all(store, "gone"))
-        await asyncio.sleep(0)  # it has put its job into the queue
-        claiming.cancel()
-        await asyncio.gather(claiming, return_exceptions=True)
-
-        foreign.execute("ROLLBACK")
-        foreign.close()
-
-        assert len(await claim_all(store, "here")) == 1
-        await store.close()
-
-    asyncio.run(story())
 
 
-def test_closing_does_not_wait_for_a_foreign_writer_for_ever(tmp_path: Path) -> None:
-    async def story() -> None:
-        path = tmp_path / "store.db"
-        store = await SqliteStore.open(path)  # with a minute's patience
-        foreign = sqlite3.connect(path, isolation_level=None)
-        foreign.execute("BEGIN IMMEDIATE")
-        adding = asyncio.create_task(store.add_feed(new_feed()))
-        await asyncio.sleep(0)  # it has put its job into the queue
+async def test_what_was_asked_before_closing_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    store = await SqliteStore.open(path)
+    adding = [asyncio.create_task(store.add_feed(new_feed(number))) for number in range(50)]
+    await asyncio.sleep(0)  # every task has put its job into the queue
 
-        async with hang_guard():
-            await store.close()
+    await store.close()
 
-        with pytest.raises(StoreError) as caught:
-            await adding
-        assert caught.value.reason == "busy"
-        foreign.close()
-
-    asyncio.run(story())
+    assert all(created for _, created in await asyncio.gather(*adding))
+    again = await SqliteStore.open(path, synchronous="full")
+    assert (await again.counts())["feeds"] == 50
+    await again.close()
 
 
-def test_a_closed_store_says_that_it_is_closed(tmp_path: Path) -> None:
-    async def story() -> None:
-        store = await SqliteStore.open(tmp_path / "store.db")
-        await store.close()
-        await store.close()
+async def test_a_waiter_who_gave_up_does_not_disturb_the_others(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "store.db")
+    adding = [asyncio.create_task(store.add_feed(new_feed(number))) for number in range(3)]
+    await asyncio.sleep(0)  # every task has put its job into the queue
+    adding[1].cancel()
 
-        with pytest.raises(StoreError, match="closed"):
-            await store.feed("x")
-        with pytest.raises(StoreError, match="closed"):
-            await store.add_feed(new_feed())
+    done = await asyncio.gather(*adding, return_exceptions=True)
 
-    asyncio.run(story())
-
-
-def test_what_was_asked_before_closing_is_written(tmp_path: Path) -> None:
-    async def story() -> None:
-        path = tmp_path / "store.db"
-        store = await SqliteStore.open(path)
-        adding = [asyncio.create_task(store.add_feed(new_feed(number))) for number in range(50)]
-        await asyncio.sleep(0)  # every task has put its job into the queue
-
-        await store.close()
-
-        assert all(created for _, created in await asyncio.gather(*adding))
-        again = await SqliteStore.open(path, synchronous="full")
-        assert (await again.counts())["feeds"] == 50
-        await again.close()
-
-    asyncio.run(story())
+    assert isinstance(done[1], asyncio.CancelledError)
+    assert (await store.counts())["feeds"] == 3
+    await store.close()
 
 
-def test_a_waiter_who_gave_up_does_not_disturb_the_others(tmp_path: Path) -> None:
-    async def story() -> None:
-        store = await SqliteStore.open(tmp_path / "store.db")
-        adding = [asyncio.create_task(store.add_feed(new_feed(number))) for number in range(3)]
-        await asyncio.sleep(0)  # every task has put its job into the queue
-        adding[1].cancel()
+async def test_a_store_in_memory_works_and_forgets() -> None:
+    store = await SqliteStore.open(MEMORY)
+    feed, _ = await store.add_feed(new_feed())
+    await store.commit(await a_large_refresh(store, feed))
+    assert len((await store.entries(EntryFilter())).items) == 20
+    await store.close()
 
-        done = await asyncio.gather(*adding, return_exceptions=True)
-
-        assert isinstance(done[1], asyncio.CancelledError)
-        assert (await store.counts())["feeds"] == 3
-        await store.close()
-
-    asyncio.run(story())
-
-
-def test_a_store_in_memory_works_and_forgets() -> None:
-    async def story() -> None:
-        store = await SqliteStore.open(MEMORY)
-        feed, _ = await store.add_feed(new_feed())
-        await store.commit(await a_large_refresh(store, feed))
-        assert len((await store.entries(EntryFilter())).items) == 20
-        await store.close()
-
-        other = await SqliteStore.open(MEMORY)
-        assert (await other.counts())["feeds"] == 0
-        await other.close()
-
-    asyncio.run(story())
+    other = await SqliteStore.open(MEMORY)
+    assert (await other.counts())["feeds"] == 0
+    await other.close()

@@ -80,72 +80,63 @@ async def check(path: Path, acknowledged: list[str]) -> None:
     await store.close()
 
 
-def test_a_foreign_writer_costs_waiting_and_no_error(tmp_path: Path) -> None:
-    async def story() -> None:
-        path = tmp_path / "store.db"
-        store = await SqliteStore.open(path)
-        feed, _ = await store.add_feed(new_feed())
-        foreign = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        foreign.execute("BEGIN IMMEDIATE")
-        timer = threading.Timer(2.5, foreign.execute, ["ROLLBACK"])
-        timer.start()
+async def test_a_foreign_writer_costs_waiting_and_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    store = await SqliteStore.open(path)
+    feed, _ = await store.add_feed(new_feed())
+    foreign = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    foreign.execute("BEGIN IMMEDIATE")
+    timer = threading.Timer(2.5, foreign.execute, ["ROLLBACK"])
+    timer.start()
 
-        commit = asyncio.create_task(store.commit(a_refresh(feed, 1, at=NOON)))
-        assert await store.feed(feed.id) == feed  # readers go on meanwhile
-        done = await commit
+    commit = asyncio.create_task(store.commit(a_refresh(feed, 1, at=NOON)))
+    assert await store.feed(feed.id) == feed  # readers go on meanwhile
+    done = await commit
 
-        timer.join()
-        foreign.close()
-        assert not done.fenced
-        assert (await store.counts())["fetches"] == 1
-        await store.close()
-
-    asyncio.run(story())
+    timer.join()
+    foreign.close()
+    assert not done.fenced
+    assert (await store.counts())["fetches"] == 1
+    await store.close()
 
 
-def test_a_reader_sees_whole_refreshes_only(tmp_path: Path) -> None:
-    async def story() -> None:
-        store = await SqliteStore.open(tmp_path / "store.db")
-        feed, _ = await store.add_feed(new_feed())
-        stop = asyncio.Event()
+async def test_a_reader_sees_whole_refreshes_only(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "store.db")
+    feed, _ = await store.add_feed(new_feed())
+    stop = asyncio.Event()
 
-        async def look() -> None:
-            while not stop.is_set():
-                counts = await store.counts()
-                assert counts["entries"] == counts["events"] == counts["fetches"] * 3
+    async def look() -> None:
+        while not stop.is_set():
+            counts = await store.counts()
+            assert counts["entries"] == counts["events"] == counts["fetches"] * 3
 
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(look())
-            now = feed
-            for run in range(40):
-                entries = [an_entry(f"{run}-{name}") for name in "abc"]
-                now = await poll(store, now, run, entries, at=NOON + HOUR * run)
-            stop.set()
-        await store.close()
-
-    asyncio.run(story())
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(look())
+        now = feed
+        for run in range(40):
+            entries = [an_entry(f"{run}-{name}") for name in "abc"]
+            now = await poll(store, now, run, entries, at=NOON + HOUR * run)
+        stop.set()
+    await store.close()
 
 
-def test_commits_that_come_together_are_one_transaction_and_one_bad_one_sinks_alone(
+async def test_commits_that_come_together_are_one_transaction_and_one_bad_one_sinks_alone(
     tmp_path: Path,
 ) -> None:
-    async def story() -> None:
-        store = await SqliteStore.open(tmp_path / "store.db")
-        feeds = [(await store.add_feed(new_feed(number)))[0] for number in range(20)]
-        refreshes = [
-            a_refresh(feed, 1, at=NOON, changes=await read(store, feed, [an_entry(feed.id)]))
-            for feed in feeds
-        ]
-        bad = refreshes[7]
-        for event in bad.events:
-            event.data["unspeakable"] = object()
+    store = await SqliteStore.open(tmp_path / "store.db")
+    feeds = [(await store.add_feed(new_feed(number)))[0] for number in range(20)]
+    refreshes = [
+        a_refresh(feed, 1, at=NOON, changes=await read(store, feed, [an_entry(feed.id)]))
+        for feed in feeds
+    ]
+    bad = refreshes[7]
+    for event in bad.events:
+        event.data["unspeakable"] = object()
 
-        done = await asyncio.gather(*map(store.commit, refreshes), return_exceptions=True)
+    done = await asyncio.gather(*map(store.commit, refreshes), return_exceptions=True)
 
-        assert [isinstance(one, TypeError) for one in done] == [n == 7 for n in range(20)]
-        counts = await store.counts()
-        assert counts["entries"] == counts["events"] == counts["fetches"] == 19
-        assert await store.problems() == ()
-        await store.close()
-
-    asyncio.run(story())
+    assert [isinstance(one, TypeError) for one in done] == [n == 7 for n in range(20)]
+    counts = await store.counts()
+    assert counts["entries"] == counts["events"] == counts["fetches"] == 19
+    assert await store.problems() == ()
+    await store.close()

@@ -73,39 +73,35 @@ def test_every_table_and_every_column_of_both_stores_is_carried(
         assert new[table.name] == kept | made, table.name
 
 
-def test_every_read_of_the_old_store_is_the_same_in_the_new_one(
+async def test_every_read_of_the_old_store_is_the_same_in_the_new_one(
     home: Path, migrated_dsn: str
 ) -> None:
-    async def story() -> None:
-        async with open_services(config_of(home)) as services:
-            before = await everything(services.store)
+    async with open_services(config_of(home)) as services:
+        before = await everything(services.store)
 
-        done = await carried(home, migrated_dsn, batch_rows=7)
+    done = await carried(home, migrated_dsn, batch_rows=7)
 
-        async with open_services(config_of(home, migrated_dsn)) as services:
-            after = await everything(services.store)
-        assert [name for name in before if before[name] != after[name]] == []
-        assert (done.ended, done.is_same, done.resumed) == (True, True, False)
-
-    asyncio.run(story())
+    async with open_services(config_of(home, migrated_dsn)) as services:
+        after = await everything(services.store)
+    assert [name for name in before if before[name] != after[name]] == []
+    assert (done.ended, done.is_same, done.resumed) == (True, True, False)
 
 
-def test_what_postgresql_cannot_hold_is_replaced_and_counted(home: Path, migrated_dsn: str) -> None:
-    async def story() -> None:
-        done = await carried(home, migrated_dsn)
+async def test_what_postgresql_cannot_hold_is_replaced_and_counted(
+    home: Path, migrated_dsn: str
+) -> None:
+    done = await carried(home, migrated_dsn)
 
-        replaced = {table.name: table.replaced for table in done.tables if table.replaced}
-        assert replaced["entries"] >= 2 * 3  # title, author and category of two entries
-        assert replaced["entry_identities"] >= 2
-        assert sum(table.folded for table in done.tables) == 0
-        async with open_services(config_of(home, migrated_dsn)) as services:
-            titles = {entry.title for entry in (await services.store.entries(EntryFilter())).items}
-        assert f"Título{REPLACED} 漢字 🦉 b" in titles
-
-    asyncio.run(story())
+    replaced = {table.name: table.replaced for table in done.tables if table.replaced}
+    assert replaced["entries"] >= 2 * 3  # title, author and category of two entries
+    assert replaced["entry_identities"] >= 2
+    assert sum(table.folded for table in done.tables) == 0
+    async with open_services(config_of(home, migrated_dsn)) as services:
+        titles = {entry.title for entry in (await services.store.entries(EntryFilter())).items}
+    assert f"Título{REPLACED} 漢字 🦉 b" in titles
 
 
-def test_a_key_that_becomes_the_same_as_another_does_not_stop_the_move(
+async def test_a_key_that_becomes_the_same_as_another_does_not_stop_the_move(
     home: Path, migrated_dsn: str
 ) -> None:
     """A publisher could choose both; the entry keeps its other keys."""
@@ -117,80 +113,69 @@ def test_a_key_that_becomes_the_same_as_another_does_not_stop_the_move(
         old.create_function("key_hash", 1, key_hash)
         old.executemany(ADD_KEY, twins)
 
-    async def story() -> None:
-        done = await carried(home, migrated_dsn, batch_rows=10)
+    done = await carried(home, migrated_dsn, batch_rows=10)
 
-        assert len(twins) >= 2
-        assert done.ended
-        carried_ones = next(one for one in done.tables if one.name == "entry_identities")
-        identities = next(one for one in done.compared if one.name == "entry_identities")
-        assert carried_ones.folded == identities.folded == len(twins)
-        assert identities.rows_from == identities.rows_to + len(twins)
-        assert (await compared(home, migrated_dsn)).is_same
-
-    asyncio.run(story())
+    assert len(twins) >= 2
+    assert done.ended
+    carried_ones = next(one for one in done.tables if one.name == "entry_identities")
+    identities = next(one for one in done.compared if one.name == "entry_identities")
+    assert carried_ones.folded == identities.folded == len(twins)
+    assert identities.rows_from == identities.rows_to + len(twins)
+    assert (await compared(home, migrated_dsn)).is_same
 
 
-def test_polling_goes_on_where_it_was(tmp_path: Path, migrated_dsn: str) -> None:
+async def test_polling_goes_on_where_it_was(tmp_path: Path, migrated_dsn: str) -> None:
     """Nothing is new, validators are sent, nobody is asked early, raw documents are found."""
     home = tmp_path / "home"
 
-    async def story() -> None:
-        async with hang_guard(), opened(home, addresses=2) as stage:
-            feed = await live(stage)
-            due, last = (
-                await stage.services.store.next_due_at(),
-                await stage.services.store.last_seq(),
+    async with hang_guard(), opened(home, addresses=2) as stage:
+        feed = await live(stage)
+        due, last = (
+            await stage.services.store.next_due_at(),
+            await stage.services.store.last_seq(),
+        )
+        uids = {entry.entry_uid for entry in await stage.entries()}
+        asked = len(stage.requests())
+        await stage.close()
+
+        await carried(home, migrated_dsn)
+        await stage.open(store=StoreConfig(home=str(home), url=migrated_dsn))
+
+        assert await stage.services.store.next_due_at() == due
+        assert await stage.pass_once() == 0  # the clock stands still: nobody is due
+        unchanged = await stage.poll(feed)
+        assert len(stage.requests()) == asked + 1
+        assert stage.requests()[-1].header("if-none-match") == '"3"'
+        assert unchanged.last_status == 304
+        stage.publish(feed, paper(3, 2))  # the same items in another order, without validators
+        changed = await stage.poll(feed)
+        assert (changed.last_status, changed.new_entries_last_fetch) == (200, 0)
+        assert {entry.entry_uid for entry in await stage.entries()} == uids
+        for one in await stage.fetches(feed):
+            assert one.body_sha256 is None or await load_body(
+                one.body_sha256, stage.services.store, stage.services.blobs
             )
-            uids = {entry.entry_uid for entry in await stage.entries()}
-            asked = len(stage.requests())
-            await stage.close()
-
-            await carried(home, migrated_dsn)
-            await stage.open(store=StoreConfig(home=str(home), url=migrated_dsn))
-
-            assert await stage.services.store.next_due_at() == due
-            assert await stage.pass_once() == 0  # the clock stands still: nobody is due
-            unchanged = await stage.poll(feed)
-            assert len(stage.requests()) == asked + 1
-            assert stage.requests()[-1].header("if-none-match") == '"3"'
-            assert unchanged.last_status == 304
-            stage.publish(feed, paper(3, 2))  # the same items in another order, without validators
-            changed = await stage.poll(feed)
-            assert (changed.last_status, changed.new_entries_last_fetch) == (200, 0)
-            assert {entry.entry_uid for entry in await stage.entries()} == uids
-            for one in await stage.fetches(feed):
-                assert one.body_sha256 is None or await load_body(
-                    one.body_sha256, stage.services.store, stage.services.blobs
-                )
-            later = await stage.services.store.events(after=last)
-            assert [event.seq for event in later] == list(range(last + 1, last + len(later) + 1))
-
-    asyncio.run(story())
+        later = await stage.services.store.events(after=last)
+        assert [event.seq for event in later] == list(range(last + 1, last + len(later) + 1))
 
 
-def test_new_rows_get_numbers_that_no_old_row_ever_had(home: Path, migrated_dsn: str) -> None:
+async def test_new_rows_get_numbers_that_no_old_row_ever_had(home: Path, migrated_dsn: str) -> None:
     """The entry with the largest number was removed; its number stays its own."""
     with by_hand(home) as old:
         old.execute("UPDATE sqlite_sequence SET seq = 9000 WHERE name = 'entries'")
 
-    async def story() -> None:
-        await carried(home, migrated_dsn)
+    await carried(home, migrated_dsn)
 
-        async with open_services(config_of(home, migrated_dsn)) as services:
-            added, is_new = await services.store.add_feed(new_feed(99))
-            entry_id = await services.store.database.read(  # type: ignore[attr-defined]
-                lambda c: c.fetchval(
-                    "SELECT nextval(pg_get_serial_sequence('entries', 'entry_id'))"
-                )
-            )
+    async with open_services(config_of(home, migrated_dsn)) as services:
+        added, is_new = await services.store.add_feed(new_feed(99))
+        entry_id = await services.store.database.read(  # type: ignore[attr-defined]
+            lambda c: c.fetchval("SELECT nextval(pg_get_serial_sequence('entries', 'entry_id'))")
+        )
 
-        assert (is_new, added.id, entry_id) == (True, "feed-00000099", 9001)
-
-    asyncio.run(story())
+    assert (is_new, added.id, entry_id) == (True, "feed-00000099", 9001)
 
 
-def test_the_lanes_of_a_mill_that_was_killed_come_over_free_and_rest_as_long(
+async def test_the_lanes_of_a_mill_that_was_killed_come_over_free_and_rest_as_long(
     home: Path, migrated_dsn: str
 ) -> None:
     """Its leases end when they would have ended; its host is not asked before that."""
@@ -199,19 +184,16 @@ def test_the_lanes_of_a_mill_that_was_killed_come_over_free_and_rest_as_long(
         epochs = dict(old.execute("SELECT lane_key, epoch FROM lanes"))
         until = dict(old.execute("SELECT lane_key, claim_at FROM lanes"))
 
-    async def story() -> None:
-        await carried(home, migrated_dsn)
+    await carried(home, migrated_dsn)
 
-        async with open_services(config_of(home, migrated_dsn)) as services:
-            rows = await services.store.database.read(  # type: ignore[attr-defined]
-                lambda c: c.fetch("SELECT lane_key, epoch, claim_at, owner FROM lanes")
-            )
-            assert await services.store.workers() == ()
-        assert {row["lane_key"]: row["epoch"] for row in rows} == epochs
-        assert {row["lane_key"]: row["claim_at"] for row in rows} == until
-        assert {row["owner"] for row in rows} == {None}
-
-    asyncio.run(story())
+    async with open_services(config_of(home, migrated_dsn)) as services:
+        rows = await services.store.database.read(  # type: ignore[attr-defined]
+            lambda c: c.fetch("SELECT lane_key, epoch, claim_at, owner FROM lanes")
+        )
+        assert await services.store.workers() == ()
+    assert {row["lane_key"]: row["epoch"] for row in rows} == epochs
+    assert {row["lane_key"]: row["claim_at"] for row in rows} == until
+    assert {row["owner"] for row in rows} == {None}
 
 
 def test_fetches_and_events_find_the_partitions_of_their_days(
@@ -228,43 +210,36 @@ def test_fetches_and_events_find_the_partitions_of_their_days(
     assert left == "0"
 
 
-def test_a_move_that_has_ended_is_not_begun_again(home: Path, migrated_dsn: str) -> None:
-    async def story() -> None:
-        await carried(home, migrated_dsn)
+async def test_a_move_that_has_ended_is_not_begun_again(home: Path, migrated_dsn: str) -> None:
+    await carried(home, migrated_dsn)
 
-        for options in ({}, {"restart": True}):
-            with pytest.raises(ConflictError) as refused:
-                await carried(home, migrated_dsn, **options)
-            assert refused.value.reason == "already-moved"
-        assert (await compared(home, migrated_dsn)).is_same
-
-    asyncio.run(story())
+    for options in ({}, {"restart": True}):
+        with pytest.raises(ConflictError) as refused:
+            await carried(home, migrated_dsn, **options)
+        assert refused.value.reason == "already-moved"
+    assert (await compared(home, migrated_dsn)).is_same
 
 
-def test_a_dry_run_says_what_would_go_and_writes_nothing(home: Path, postgres_dsn: str) -> None:
-    async def story() -> None:
-        plan = await carried(home, postgres_dsn, dry_run=True)
-        again = await carried(home, postgres_dsn, dry_run=True)
+async def test_a_dry_run_says_what_would_go_and_writes_nothing(
+    home: Path, postgres_dsn: str
+) -> None:
+    plan = await carried(home, postgres_dsn, dry_run=True)
+    again = await carried(home, postgres_dsn, dry_run=True)
 
-        assert plan == again
-        assert plan.migrations
-        assert {table.name: table.rows for table in plan.tables}["feeds"] > 5
-        done = await carried(home, postgres_dsn)
-        assert (done.ended, done.migrations) == (True, plan.migrations)
-
-    asyncio.run(story())
+    assert plan == again
+    assert plan.migrations
+    assert {table.name: table.rows for table in plan.tables}["feeds"] > 5
+    done = await carried(home, postgres_dsn)
+    assert (done.ended, done.migrations) == (True, plan.migrations)
 
 
-def test_an_empty_store_moves_too(tmp_path: Path, migrated_dsn: str) -> None:
-    async def story() -> None:
-        async with open_services(config_of(tmp_path / "home")) as services:
-            assert await services.store.last_seq() == 0
+async def test_an_empty_store_moves_too(tmp_path: Path, migrated_dsn: str) -> None:
+    async with open_services(config_of(tmp_path / "home")) as services:
+        assert await services.store.last_seq() == 0
 
-        done = await carried(tmp_path / "home", migrated_dsn)
+    done = await carried(tmp_path / "home", migrated_dsn)
 
-        assert done.ended
-        async with open_services(config_of(tmp_path / "home", migrated_dsn)) as services:
-            assert await services.store.last_seq() == 0
-            assert await services.store.problems() == ()
-
-    asyncio.run(story())
+    assert done.ended
+    async with open_services(config_of(tmp_path / "home", migrated_dsn)) as services:
+        assert await services.store.last_seq() == 0
+        assert await services.store.problems() == ()

@@ -45,28 +45,25 @@ CHANGES = (
 )
 
 
-def test_one_row_that_is_not_the_same_is_found_and_named(
+async def test_one_row_that_is_not_the_same_is_found_and_named(
     home: Path, postgres: PostgresServer, migrated_dsn: str
 ) -> None:
-    async def story() -> None:
-        await carried(home, migrated_dsn)
-        expected: set[str] = set()
-        different: dict[str, ComparedTable] = {}
-        for statement, table, first in CHANGES:
-            postgres.run_sql(statement, dsn=migrated_dsn)
-            expected.add(table)
+    await carried(home, migrated_dsn)
+    expected: set[str] = set()
+    different: dict[str, ComparedTable] = {}
+    for statement, table, first in CHANGES:
+        postgres.run_sql(statement, dsn=migrated_dsn)
+        expected.add(table)
 
-            found = await compared(home, migrated_dsn)
+        found = await compared(home, migrated_dsn)
 
-            different = {one.name: one for one in found.compared if not one.is_same}
-            assert set(different) == expected
-            assert different[table].first is not None, table
-            assert first in (None, different[table].first)
-            assert different[table].digest_from != different[table].digest_to
-        assert different["events"].differing == 2
-        assert different["events"].rows_from == different["events"].rows_to + 2
-
-    asyncio.run(story())
+        different = {one.name: one for one in found.compared if not one.is_same}
+        assert set(different) == expected
+        assert different[table].first is not None, table
+        assert first in (None, different[table].first)
+        assert different[table].digest_from != different[table].digest_to
+    assert different["events"].differing == 2
+    assert different["events"].rows_from == different["events"].rows_to + 2
 
 
 def test_the_command_says_what_differs_and_leaves_with_1(
@@ -90,34 +87,30 @@ def test_the_command_says_what_differs_and_leaves_with_1(
     assert feeds["first"] == {"kind": "changed", "key": "[1]", "columns": ["etag"]}
 
 
-def test_a_store_that_somebody_has_open_does_not_move(home: Path, migrated_dsn: str) -> None:
+async def test_a_store_that_somebody_has_open_does_not_move(home: Path, migrated_dsn: str) -> None:
     """A mill that only waits for its next poll has it open, too."""
 
-    async def story() -> None:
-        async with open_services(config_of(home)) as services:
-            assert await services.store.last_seq() > 0
-            with pytest.raises(ConflictError) as refused:
-                await carried(home, migrated_dsn)
+    async with open_services(config_of(home)) as services:
+        assert await services.store.last_seq() > 0
+        with pytest.raises(ConflictError) as refused:
+            await carried(home, migrated_dsn)
 
-        assert refused.value.reason == "in-use"
-        assert (await carried(home, migrated_dsn)).ended
-
-    asyncio.run(story())
+    assert refused.value.reason == "in-use"
+    assert (await carried(home, migrated_dsn)).ended
 
 
-def test_a_new_store_with_rows_of_its_own_is_left_alone(home: Path, migrated_dsn: str) -> None:
-    async def story() -> None:
-        async with open_services(config_of(home, migrated_dsn)) as services:
-            await services.store.add_feed(new_feed(1))
+async def test_a_new_store_with_rows_of_its_own_is_left_alone(
+    home: Path, migrated_dsn: str
+) -> None:
+    async with open_services(config_of(home, migrated_dsn)) as services:
+        await services.store.add_feed(new_feed(1))
 
-        for options in ({}, {"restart": True}, {"dry_run": True}):
-            with pytest.raises(ConflictError) as refused:
-                await carried(home, migrated_dsn, **options)
-            assert refused.value.reason == "not-empty"
-        async with open_services(config_of(home, migrated_dsn)) as services:
-            assert len((await services.store.feeds()).items) == 1
-
-    asyncio.run(story())
+    for options in ({}, {"restart": True}, {"dry_run": True}):
+        with pytest.raises(ConflictError) as refused:
+            await carried(home, migrated_dsn, **options)
+        assert refused.value.reason == "not-empty"
+    async with open_services(config_of(home, migrated_dsn)) as services:
+        assert len((await services.store.feeds()).items) == 1
 
 
 @pytest.mark.parametrize(

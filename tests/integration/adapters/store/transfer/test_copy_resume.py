@@ -29,7 +29,7 @@ DEATHS = (
 )
 
 
-def test_a_move_that_dies_anywhere_goes_on_without_copying_twice(
+async def test_a_move_that_dies_anywhere_goes_on_without_copying_twice(
     home: Path, postgres: PostgresServer, postgres_dsn: str
 ) -> None:
     words = ("store", "migrate", database(home), postgres_dsn, "--batch-rows", "5", "--json")
@@ -52,11 +52,8 @@ def test_a_move_that_dies_anywhere_goes_on_without_copying_twice(
     )
     assert all(table["differing"] == 0 for table in done["compared"])
 
-    async def story() -> None:
-        async with open_services(config_of(home, postgres_dsn)) as services:
-            assert await services.store.problems() == ()
-
-    asyncio.run(story())
+    async with open_services(config_of(home, postgres_dsn)) as services:
+        assert await services.store.problems() == ()
 
 
 def test_nothing_can_be_polled_from_a_store_that_is_half_full(
@@ -83,7 +80,7 @@ def test_nothing_can_be_polled_from_a_store_that_is_half_full(
     asyncio.run(story())
 
 
-def test_a_source_that_was_written_to_meanwhile_is_refused_until_it_begins_again(
+async def test_a_source_that_was_written_to_meanwhile_is_refused_until_it_begins_again(
     home: Path, postgres_dsn: str
 ) -> None:
     words = ("store", "migrate", database(home), postgres_dsn, "--batch-rows", "5")
@@ -91,40 +88,36 @@ def test_a_source_that_was_written_to_meanwhile_is_refused_until_it_begins_again
     with by_hand(home) as old:
         old.execute("UPDATE tokens SET last_used_at = last_used_at + 1")
 
-    async def story() -> None:
-        with pytest.raises(ConflictError) as refused:
-            await carried(home, postgres_dsn)
-        assert refused.value.reason == "source-changed"
-        assert "--restart" in refused.value.hint
+    with pytest.raises(ConflictError) as refused:
+        await carried(home, postgres_dsn)
+    assert refused.value.reason == "source-changed"
+    assert "--restart" in refused.value.hint
 
-        done = await carried(home, postgres_dsn, restart=True)
+    done = await carried(home, postgres_dsn, restart=True)
 
-        assert (done.ended, done.resumed) == (True, False)
-        assert (await compared(home, postgres_dsn)).is_same
-
-    asyncio.run(story())
+    assert (done.ended, done.resumed) == (True, False)
+    assert (await compared(home, postgres_dsn)).is_same
 
 
-def test_a_store_that_a_mill_has_worked_on_is_never_emptied(home: Path, postgres_dsn: str) -> None:
+async def test_a_store_that_a_mill_has_worked_on_is_never_emptied(
+    home: Path, postgres_dsn: str
+) -> None:
     """Somebody did not wait for the end of the move, and has events of his own there."""
     words = ("store", "migrate", database(home), postgres_dsn, "--batch-rows", "5")
     command(*words, home=home, FEEDMILL_FAILPOINT="transfer-compared")
 
-    async def story() -> None:
-        async with open_services(config_of(home, postgres_dsn)) as services:
-            new = new_feed(5, at=services.clock.now() + timedelta(seconds=1))
-            told = NewEvent(type="feed.state", feed_id=new.id, occurred_at=new.created_at)
-            await services.store.add_feed(new, [told])
-            assert await services.store.last_seq() > 0
+    async with open_services(config_of(home, postgres_dsn)) as services:
+        new = new_feed(5, at=services.clock.now() + timedelta(seconds=1))
+        told = NewEvent(type="feed.state", feed_id=new.id, occurred_at=new.created_at)
+        await services.store.add_feed(new, [told])
+        assert await services.store.last_seq() > 0
 
-        with pytest.raises(ConflictError) as refused:
-            await carried(home, postgres_dsn, restart=True)
+    with pytest.raises(ConflictError) as refused:
+        await carried(home, postgres_dsn, restart=True)
 
-        assert refused.value.reason == "not-empty"
-        async with open_services(config_of(home, postgres_dsn)) as services:
-            assert await services.store.feed(new.id) is not None
-
-    asyncio.run(story())
+    assert refused.value.reason == "not-empty"
+    async with open_services(config_of(home, postgres_dsn)) as services:
+        assert await services.store.feed(new.id) is not None
 
 
 def noted(server: PostgresServer, dsn: str) -> dict[str, int]:
