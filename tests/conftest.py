@@ -30,6 +30,7 @@ from tests.support.servers.fixtures import (  # noqa: F401 - pytest finds fixtur
     s3_server,
     valkey_server,
 )
+from tests.support.waiting import hang_guard
 
 # A busy machine draws slowly, and that is no failure.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -84,11 +85,16 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a test that is a coroutine in a loop of its own."""
+    """Run a test that is a coroutine in a loop of its own, within a limit."""
     if not iscoroutinefunction(pyfuncitem.obj):
         return None
     given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    asyncio.run(pyfuncitem.obj(**given))
+
+    async def guarded() -> None:
+        async with hang_guard():
+            await pyfuncitem.obj(**given)
+
+    asyncio.run(guarded())
     return True
 
 

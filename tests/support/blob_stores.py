@@ -4,17 +4,16 @@ The folder that a test names is where its raw store lies: a folder, or a prefix 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256, shake_256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from obstore.store import MemoryStore
 from tests.support.servers.seaweedfs import S3Server
-from tests.support.waiting import hang_guard
 
 from feedmill.adapters.blobs.bucket.store import BucketBlobs
 from feedmill.adapters.blobs.disk.store import DiskBlobs
@@ -121,16 +120,6 @@ async def opened(
         yield blobs
     finally:
         await blobs.close()
-
-
-def run(story: Coroutine[Any, Any, None]) -> None:
-    """Run a test's story with a limit."""
-
-    async def limited() -> None:
-        async with hang_guard():
-            await story
-
-    asyncio.run(limited())
 
 
 def names_in(folder: Path) -> list[str]:

@@ -4,12 +4,9 @@ import asyncio
 import contextlib
 import ssl
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from socket import SO_LINGER, SOL_SOCKET
-from typing import Any
-
-from tests.support.waiting import hang_guard
 
 
 class Heard:
@@ -181,13 +178,3 @@ def answer(status: int = 200, *fields: str, body: bytes = b"") -> bytes:
 
 def redirect(location: str, status: int = 302) -> bytes:
     return answer(status, f"Location: {location}")
-
-
-def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Tell one story to its end, within a limit."""
-
-    async def limited() -> None:
-        async with hang_guard():
-            await story()
-
-    asyncio.run(limited())

@@ -2,14 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from itertools import cycle, islice
 from pathlib import Path
 
 from msgspec.structs import replace
-from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
+from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer
 from tests.support.warm_process import Process, start_script
 
 from feedmill.app.services import make_bus, open_services
@@ -108,13 +108,3 @@ async def start_child(home: Path, bus: BusConfig, failpoint: str | None = None) 
     if failpoint is not None:
         own["FEEDMILL_FAILPOINT"] = failpoint
     return await start_script(CHILD, env=os.environ | own, stdout=asyncio.subprocess.PIPE)
-
-
-def run(story: Callable[[], Awaitable[None]]) -> None:
-    """Tell one story to its end, within a limit."""
-
-    async def limited() -> None:
-        async with hang_guard():
-            await story()
-
-    asyncio.run(limited())

@@ -5,8 +5,8 @@ A test waits until something holds, however long this machine takes; it never me
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from typing import Any, Final, TypeVar
 
 HANG_GUARD_SEC: Final = 300.0
 """The limit of every wait in the tests: it ends a test that hangs, and is never a measure.
@@ -31,6 +31,16 @@ def pauses() -> Iterator[float]:
 def hang_guard() -> asyncio.Timeout:
     """`async with hang_guard():` ends a block that hangs."""
     return asyncio.timeout(HANG_GUARD_SEC)
+
+
+def run(story: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine within a limit, for tests that have to be none themselves."""
+
+    async def limited() -> None:
+        async with hang_guard():
+            await story
+
+    asyncio.run(limited())
 
 
 async def wait_until(condition: Callable[[], bool], what: str) -> None:

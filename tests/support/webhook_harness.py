@@ -1,7 +1,7 @@
 """A mill with webhooks for the stories: real store, real fetcher, short pauses, long limits."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 from tests.support.loopback_fetcher import TableResolver
-from tests.support.waiting import HANG_GUARD_SEC, hang_guard, wait_for_answer
+from tests.support.waiting import HANG_GUARD_SEC, wait_for_answer
 
 from feedmill.adapters.clock import SystemClock
 from feedmill.adapters.http.fetcher import CurlFetcher
@@ -119,13 +119,3 @@ async def until_webhook(
         return found
 
     return await wait_for_answer(ask, is_so, f"webhook {webhook_id}")
-
-
-def run(story: Callable[[], Awaitable[None]]) -> None:
-    """Tell one story to its end, within a limit."""
-
-    async def limited() -> None:
-        async with hang_guard():
-            await story()
-
-    asyncio.run(limited())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from obstore.store import MemoryStore
-from tests.support.blob_stores import bucket_url, point_to, run
+from tests.support.blob_stores import bucket_url, point_to
 
 from feedmill.adapters.blobs.bucket.address import open_object_store
 from feedmill.adapters.blobs.bucket.media import BucketMedia
@@ -55,82 +55,72 @@ async def kept(files: MediaFiles, body: bytes = BODY, name: str = "one") -> str:
     return digest
 
 
-def test_file_is_kept_by_its_digest_and_read_by_range(files: MediaFiles) -> None:
-    async def story() -> None:
-        assert await kept(files) == DIGEST
-        assert await kept(files, name="two") == DIGEST
+async def test_file_is_kept_by_its_digest_and_read_by_range(files: MediaFiles) -> None:
+    assert await kept(files) == DIGEST
+    assert await kept(files, name="two") == DIGEST
 
-        assert await files.read(DIGEST) == BODY
-        assert await files.read(DIGEST, 10, 5) == BODY[10:15]
-        assert await files.read(DIGEST, len(BODY)) == b""
-        assert (await files.sizes())[DIGEST] == len(BODY)
-        assert await files.verify(DIGEST) is None
-        await files.delete([DIGEST])
-        await files.delete([DIGEST])
-        assert await files.verify(DIGEST) == "missing"
-        with pytest.raises(NotKeptError):
-            await files.read(DIGEST, 0, 1)
-
-    run(story())
+    assert await files.read(DIGEST) == BODY
+    assert await files.read(DIGEST, 10, 5) == BODY[10:15]
+    assert await files.read(DIGEST, len(BODY)) == b""
+    assert (await files.sizes())[DIGEST] == len(BODY)
+    assert await files.verify(DIGEST) is None
+    await files.delete([DIGEST])
+    await files.delete([DIGEST])
+    assert await files.verify(DIGEST) == "missing"
+    with pytest.raises(NotKeptError):
+        await files.read(DIGEST, 0, 1)
 
 
-def test_partial_file_goes_on_where_it_was_and_belongs_to_one(files: MediaFiles) -> None:
-    async def story() -> None:
-        first = await files.open_partial("a")
-        assert first is not None
-        first.restart(PartialState(etag='"x"', boot=files.boot))
-        first.write(BODY[:1000])
-        assert await files.open_partial("a") is None
-        first.close()
+async def test_partial_file_goes_on_where_it_was_and_belongs_to_one(files: MediaFiles) -> None:
+    first = await files.open_partial("a")
+    assert first is not None
+    first.restart(PartialState(etag='"x"', boot=files.boot))
+    first.write(BODY[:1000])
+    assert await files.open_partial("a") is None
+    first.close()
 
-        again = await files.open_partial("a")
+    again = await files.open_partial("a")
 
+    assert again is not None
+    assert (again.size_bytes, again.state) == (1000, PartialState(etag='"x"', boot=files.boot))
+    again.write(BODY[1000:])
+    assert again.sha256() == DIGEST
+    assert await again.head(4) == BODY[:4]
+    assert await again.digest("sha512") == sha512(BODY).hexdigest()
+    again.remove()
+
+
+async def test_partial_file_of_an_earlier_boot_or_without_note_begins_anew(
+    files: MediaFiles,
+) -> None:
+    old = await files.open_partial("a")
+    assert old is not None
+    old.restart(PartialState(etag='"x"', boot="before the power cut"))
+    old.write(b"zeros, perhaps")
+    old.close()
+    bare = await files.open_partial("b")
+    assert bare is not None
+    bare.write(b"x")
+    bare.close()
+
+    for name in ("a", "b"):
+        again = await files.open_partial(name)
         assert again is not None
-        assert (again.size_bytes, again.state) == (1000, PartialState(etag='"x"', boot=files.boot))
-        again.write(BODY[1000:])
-        assert again.sha256() == DIGEST
-        assert await again.head(4) == BODY[:4]
-        assert await again.digest("sha512") == sha512(BODY).hexdigest()
-        again.remove()
-
-    run(story())
+        assert (again.size_bytes, again.state) == (0, None)
+        again.close()
 
 
-def test_partial_file_of_an_earlier_boot_or_without_note_begins_anew(files: MediaFiles) -> None:
-    async def story() -> None:
-        old = await files.open_partial("a")
-        assert old is not None
-        old.restart(PartialState(etag='"x"', boot="before the power cut"))
-        old.write(b"zeros, perhaps")
-        old.close()
-        bare = await files.open_partial("b")
-        assert bare is not None
-        bare.write(b"x")
-        bare.close()
+async def test_partial_files_that_nobody_waits_for_are_dropped(files: MediaFiles) -> None:
+    for name in ("kept", "dropped"):
+        partial = await files.open_partial(name)
+        assert partial is not None
+        partial.restart(PartialState(boot=files.boot))
+        partial.close()
+    used = await files.open_partial("used")
+    assert used is not None
 
-        for name in ("a", "b"):
-            again = await files.open_partial(name)
-            assert again is not None
-            assert (again.size_bytes, again.state) == (0, None)
-            again.close()
-
-    run(story())
-
-
-def test_partial_files_that_nobody_waits_for_are_dropped(files: MediaFiles) -> None:
-    async def story() -> None:
-        for name in ("kept", "dropped"):
-            partial = await files.open_partial(name)
-            assert partial is not None
-            partial.restart(PartialState(boot=files.boot))
-            partial.close()
-        used = await files.open_partial("used")
-        assert used is not None
-
-        assert await files.drop_partials(keep={"kept"}) == 1
-        used.close()
-
-    run(story())
+    assert await files.drop_partials(keep={"kept"}) == 1
+    used.close()
 
 
 async def test_damaged_file_is_found(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import msgspec
 import pytest
 from tests.support.loopback_fetcher import LOOPBACK, fetching
-from tests.support.raw_http_server import answer, by_path, run, serving
+from tests.support.raw_http_server import answer, by_path, serving
 from tests.support.scripted_fetcher import ScriptedFetcher, said
 
 from feedmill.adapters.clock import SystemClock
@@ -63,52 +63,43 @@ async def _fetch(fetcher: Fetcher, url: str, validators: Validators | None = Non
 
 
 @every_fetcher
-def test_a_document_arrives_with_what_was_asked(open_fetcher: OpenFetcher) -> None:
-    async def story() -> None:
-        async with open_fetcher() as (fetcher, origin):
-            plan = plan_fetch(f"{origin}/fresh", None, LOOPBACK)
-            response = await fetcher.fetch(plan)
+async def test_a_document_arrives_with_what_was_asked(open_fetcher: OpenFetcher) -> None:
+    async with open_fetcher() as (fetcher, origin):
+        plan = plan_fetch(f"{origin}/fresh", None, LOOPBACK)
+        response = await fetcher.fetch(plan)
 
-        assert (response.status, response.body, response.wire_length) == (200, FEED, len(FEED))
-        assert response.url == response.final_url == f"{origin}/fresh"
-        assert response.request_headers == plan.headers
-        assert ("ETag", ETAG) in response.headers
-
-    run(story)
+    assert (response.status, response.body, response.wire_length) == (200, FEED, len(FEED))
+    assert response.url == response.final_url == f"{origin}/fresh"
+    assert response.request_headers == plan.headers
+    assert ("ETag", ETAG) in response.headers
 
 
 @every_fetcher
-def test_its_answers_are_what_the_judge_reads(open_fetcher: OpenFetcher) -> None:
+async def test_its_answers_are_what_the_judge_reads(open_fetcher: OpenFetcher) -> None:
     validators = Validators(etag=ETAG)
 
-    async def story() -> None:
-        now = SystemClock().now()
-        async with open_fetcher() as (fetcher, origin):
-            verdicts = []
-            for path in ("/fresh", "/same"):
-                plan = plan_fetch(f"{origin}{path}", validators, LOOPBACK)
-                verdicts.append(judge(await fetcher.fetch(plan), plan, now))
+    now = SystemClock().now()
+    async with open_fetcher() as (fetcher, origin):
+        verdicts = []
+        for path in ("/fresh", "/same"):
+            plan = plan_fetch(f"{origin}{path}", validators, LOOPBACK)
+            verdicts.append(judge(await fetcher.fetch(plan), plan, now))
 
-        assert isinstance(verdicts[0], Fresh)
-        assert isinstance(verdicts[1], Unchanged)
-
-    run(story)
+    assert isinstance(verdicts[0], Fresh)
+    assert isinstance(verdicts[1], Unchanged)
 
 
 @every_fetcher
-def test_a_host_that_is_not_there_is_a_value_with_a_reason(open_fetcher: OpenFetcher) -> None:
-    async def story() -> None:
-        async with open_fetcher() as (fetcher, _):
-            plan = plan_fetch("http://127.0.0.1:1/feed", None, LOOPBACK)
-            response = await fetcher.fetch(plan)
-            other = await _fetch(fetcher, "http://127.0.0.1:65534/feed")
+async def test_a_host_that_is_not_there_is_a_value_with_a_reason(open_fetcher: OpenFetcher) -> None:
+    async with open_fetcher() as (fetcher, _):
+        plan = plan_fetch("http://127.0.0.1:1/feed", None, LOOPBACK)
+        response = await fetcher.fetch(plan)
+        other = await _fetch(fetcher, "http://127.0.0.1:65534/feed")
 
-        assert response.status is None
-        assert response.error is not None
-        assert isinstance(judge(response, plan, SystemClock().now()), Failed)
-        assert other.error == "connection-failed"
-
-    run(story)
+    assert response.status is None
+    assert response.error is not None
+    assert isinstance(judge(response, plan, SystemClock().now()), Failed)
+    assert other.error == "connection-failed"
 
 
 @every_fetcher
@@ -120,56 +111,44 @@ def test_a_host_that_is_not_there_is_a_value_with_a_reason(open_fetcher: OpenFet
         ("not a url", "unsafe-character"),
     ],
 )
-def test_a_url_out_of_bounds_is_a_value_with_a_reason(
+async def test_a_url_out_of_bounds_is_a_value_with_a_reason(
     open_fetcher: OpenFetcher, url: str, reason: str
 ) -> None:
-    async def story() -> None:
-        async with open_fetcher() as (fetcher, _):
-            response = await _fetch(fetcher, url)
+    async with open_fetcher() as (fetcher, _):
+        response = await _fetch(fetcher, url)
 
-        assert (response.error, response.status) == (reason, None)
-
-    run(story)
+    assert (response.error, response.status) == (reason, None)
 
 
 @every_fetcher
-def test_many_fetches_run_side_by_side(open_fetcher: OpenFetcher) -> None:
-    async def story() -> None:
-        async with open_fetcher() as (fetcher, origin):
-            responses = await asyncio.gather(
-                *(_fetch(fetcher, f"{origin}{path}") for path in ("/fresh", "/gone") * 10)
-            )
+async def test_many_fetches_run_side_by_side(open_fetcher: OpenFetcher) -> None:
+    async with open_fetcher() as (fetcher, origin):
+        responses = await asyncio.gather(
+            *(_fetch(fetcher, f"{origin}{path}") for path in ("/fresh", "/gone") * 10)
+        )
 
-        assert [response.status for response in responses] == [200, 410] * 10
-
-    run(story)
+    assert [response.status for response in responses] == [200, 410] * 10
 
 
 @every_fetcher
-def test_a_closed_fetcher_says_so(open_fetcher: OpenFetcher) -> None:
-    async def story() -> None:
-        async with open_fetcher() as (fetcher, origin):
-            await fetcher.close()
-            await fetcher.close()
-            with pytest.raises(UsageError, match="closed"):
-                await _fetch(fetcher, f"{origin}/fresh")
-
-    run(story)
+async def test_a_closed_fetcher_says_so(open_fetcher: OpenFetcher) -> None:
+    async with open_fetcher() as (fetcher, origin):
+        await fetcher.close()
+        await fetcher.close()
+        with pytest.raises(UsageError, match="closed"):
+            await _fetch(fetcher, f"{origin}/fresh")
 
 
 @every_fetcher
-def test_what_is_posted_is_answered_like_anything_else(open_fetcher: OpenFetcher) -> None:
-    async def story() -> None:
-        async with open_fetcher() as (fetcher, origin):
-            limits = plan_fetch(origin, None, LOOPBACK).limits
-            asked = Post(url=f"{origin}/gone", headers=(("X-Own", "1"),), body=b"", limits=limits)
-            answered = await fetcher.post(asked)
-            private = await fetcher.post(msgspec.structs.replace(asked, url="http://10.0.0.1/"))
-            await fetcher.close()
-            with pytest.raises(UsageError, match="closed"):
-                await fetcher.post(asked)
+async def test_what_is_posted_is_answered_like_anything_else(open_fetcher: OpenFetcher) -> None:
+    async with open_fetcher() as (fetcher, origin):
+        limits = plan_fetch(origin, None, LOOPBACK).limits
+        asked = Post(url=f"{origin}/gone", headers=(("X-Own", "1"),), body=b"", limits=limits)
+        answered = await fetcher.post(asked)
+        private = await fetcher.post(msgspec.structs.replace(asked, url="http://10.0.0.1/"))
+        await fetcher.close()
+        with pytest.raises(UsageError, match="closed"):
+            await fetcher.post(asked)
 
-        assert (answered.status, answered.request_headers) == (410, asked.headers)
-        assert (private.status, private.error) == (None, "private-address")
-
-    run(story)
+    assert (answered.status, answered.request_headers) == (410, asked.headers)
+    assert (private.status, private.error) == (None, "private-address")

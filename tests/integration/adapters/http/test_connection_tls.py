@@ -15,7 +15,6 @@ from tests.support.raw_http_server import (
     answer,
     once,
     redirect,
-    run,
     serving,
 )
 
@@ -45,31 +44,27 @@ def _context(leaf: trustme.LeafCert) -> ssl.SSLContext:
     return context
 
 
-def test_a_certificate_that_fits_is_accepted_and_the_connection_kept(
+async def test_a_certificate_that_fits_is_accepted_and_the_connection_kept(
     authority: trustme.CA, ca_file: str
 ) -> None:
     tls = _context(authority.issue_cert("feeds.example"))
 
-    async def story() -> None:
-        async with serving(always(GOOD), tls=tls) as server, fetching(ca_file=ca_file) as fetcher:
-            bodies = [(await get(fetcher, server.url(host="feeds.example"))).body for _ in range(3)]
+    async with serving(always(GOOD), tls=tls) as server, fetching(ca_file=ca_file) as fetcher:
+        bodies = [(await get(fetcher, server.url(host="feeds.example"))).body for _ in range(3)]
 
-        assert bodies == [b"private"] * 3
-        assert server.connections == 1
-
-    run(story)
+    assert bodies == [b"private"] * 3
+    assert server.connections == 1
 
 
-def test_a_certificate_for_an_address_is_accepted(authority: trustme.CA, ca_file: str) -> None:
+async def test_a_certificate_for_an_address_is_accepted(
+    authority: trustme.CA, ca_file: str
+) -> None:
     tls = _context(authority.issue_cert("127.0.0.1"))
 
-    async def story() -> None:
-        async with serving(always(GOOD), tls=tls) as server, fetching(ca_file=ca_file) as fetcher:
-            response = await get(fetcher, server.url())
+    async with serving(always(GOOD), tls=tls) as server, fetching(ca_file=ca_file) as fetcher:
+        response = await get(fetcher, server.url())
 
-        assert response.body == b"private"
-
-    run(story)
+    assert response.body == b"private"
 
 
 def _expired(authority: trustme.CA) -> trustme.LeafCert:
@@ -85,42 +80,36 @@ def _stranger(_: trustme.CA) -> trustme.LeafCert:
 
 
 @pytest.mark.parametrize("issue", [_expired, _wrong_host, _stranger])
-def test_a_certificate_that_does_not_fit_is_refused_before_anything_is_said(
+async def test_a_certificate_that_does_not_fit_is_refused_before_anything_is_said(
     issue: object, authority: trustme.CA, ca_file: str
 ) -> None:
     assert callable(issue)
     tls = _context(issue(authority))
 
-    async def story() -> None:
-        async with serving(always(GOOD), tls=tls) as server, fetching(ca_file=ca_file) as fetcher:
-            url = server.url(host="feeds.example")
-            response = await get(fetcher, url, headers=(("Authorization", "Basic eDp5"),))
+    async with serving(always(GOOD), tls=tls) as server, fetching(ca_file=ca_file) as fetcher:
+        url = server.url(host="feeds.example")
+        response = await get(fetcher, url, headers=(("Authorization", "Basic eDp5"),))
 
-        assert (response.error, response.status) == ("tls-failure", None)
-        assert response.detail
-        assert server.heard == []
-
-    run(story)
+    assert (response.error, response.status) == ("tls-failure", None)
+    assert response.detail
+    assert server.heard == []
 
 
-def test_the_opt_out_holds_for_its_own_request_only(ca_file: str) -> None:
+async def test_the_opt_out_holds_for_its_own_request_only(ca_file: str) -> None:
     tls = _context(trustme.CA().issue_cert("elsewhere.example"))
 
-    async def story() -> None:
-        async with serving(always(GOOD), tls=tls) as server, fetching(ca_file=ca_file) as fetcher:
-            url = server.url(host="feeds.example")
-            lenient = await get(fetcher, url, verify_tls=False)
-            strict = await get(fetcher, url)
-            again = await get(fetcher, url, verify_tls=False)
+    async with serving(always(GOOD), tls=tls) as server, fetching(ca_file=ca_file) as fetcher:
+        url = server.url(host="feeds.example")
+        lenient = await get(fetcher, url, verify_tls=False)
+        strict = await get(fetcher, url)
+        again = await get(fetcher, url, verify_tls=False)
 
-        # Neither the kept connection nor the TLS session of the lenient request serves the strict.
-        assert (lenient.body, strict.error, again.body) == (b"private", "tls-failure", b"private")
-
-    run(story)
+    # Neither the kept connection nor the TLS session of the lenient request serves the strict.
+    assert (lenient.body, strict.error, again.body) == (b"private", "tls-failure", b"private")
 
 
 @pytest.mark.parametrize("newest", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_sessions_of_many_hosts_are_resumed(
+async def test_sessions_of_many_hosts_are_resumed(
     newest: ssl.TLSVersion, authority: trustme.CA, ca_file: str
 ) -> None:
     hosts = [f"h{n}.example" for n in range(40)]  # more than one cache of libcurl holds
@@ -128,35 +117,31 @@ def test_sessions_of_many_hosts_are_resumed(
     tls.maximum_version = newest
     closing = answer(200, "Connection: close", body=b"x")
 
-    async def story() -> None:
-        table = {host: [("127.0.0.1",)] for host in hosts}
-        async with (
-            serving(once(closing), tls=tls) as server,
-            fetching(table, ca_file=ca_file) as fetcher,
-        ):
-            for host in (*hosts, *hosts):
-                assert (await get(fetcher, server.url(host=host))).body == b"x"
+    table = {host: [("127.0.0.1",)] for host in hosts}
+    async with (
+        serving(once(closing), tls=tls) as server,
+        fetching(table, ca_file=ca_file) as fetcher,
+    ):
+        for host in (*hosts, *hosts):
+            assert (await get(fetcher, server.url(host=host))).body == b"x"
 
-        assert server.resumed == [False] * 40 + [True] * 40
-
-    run(story)
+    assert server.resumed == [False] * 40 + [True] * 40
 
 
-def test_a_redirect_from_https_to_http_is_refused(authority: trustme.CA, ca_file: str) -> None:
+async def test_a_redirect_from_https_to_http_is_refused(
+    authority: trustme.CA, ca_file: str
+) -> None:
     tls = _context(authority.issue_cert("feeds.example"))
 
-    async def story() -> None:
-        async with serving(always(GOOD)) as plain:
-            down = redirect(plain.url(host="feeds.example"))
-            async with serving(always(down), tls=tls) as server:
-                async with fetching(ca_file=ca_file) as fetcher:
-                    refused = await get(fetcher, server.url(host="feeds.example"))
-                async with fetching(ca_file=ca_file, allow_downgrade=True) as fetcher:
-                    followed = await get(fetcher, server.url(host="feeds.example"))
+    async with serving(always(GOOD)) as plain:
+        down = redirect(plain.url(host="feeds.example"))
+        async with serving(always(down), tls=tls) as server:
+            async with fetching(ca_file=ca_file) as fetcher:
+                refused = await get(fetcher, server.url(host="feeds.example"))
+            async with fetching(ca_file=ca_file, allow_downgrade=True) as fetcher:
+                followed = await get(fetcher, server.url(host="feeds.example"))
 
-        assert (refused.error, followed.body) == ("downgrade", b"private")
-
-    run(story)
+    assert (refused.error, followed.body) == ("downgrade", b"private")
 
 
 async def _speaks_plainly(line: Line) -> None:
@@ -172,34 +157,28 @@ async def _never_shakes_hands(line: Line) -> None:
     ("script", "limit_ms", "reason"),
     [(_speaks_plainly, 10_000, "tls-failure"), (_never_shakes_hands, 500, "timeout-connect")],
 )
-def test_a_port_without_tls_has_a_reason(script: Script, limit_ms: int, reason: str) -> None:
-    async def story() -> None:
-        async with serving(script) as server, fetching(connect_timeout_ms=limit_ms) as fetcher:
-            response = await get(fetcher, server.url().replace("http:", "https:"))
+async def test_a_port_without_tls_has_a_reason(script: Script, limit_ms: int, reason: str) -> None:
+    async with serving(script) as server, fetching(connect_timeout_ms=limit_ms) as fetcher:
+        response = await get(fetcher, server.url().replace("http:", "https:"))
 
-        assert response.error == reason
-        assert server.connections == 1
-
-    run(story)
+    assert response.error == reason
+    assert server.connections == 1
 
 
-def test_an_address_that_hangs_leaves_time_for_the_next_one(
+async def test_an_address_that_hangs_leaves_time_for_the_next_one(
     authority: trustme.CA, ca_file: str
 ) -> None:
     tls = _context(authority.issue_cert("feeds.example"))
     table = {"feeds.example": [("127.0.0.2", "127.0.0.1")]}
 
-    async def story() -> None:
-        async with (
-            serving(always(GOOD), tls=tls) as good,
-            serving(_never_shakes_hands, host="127.0.0.2", port=good.port) as hanging,
-            fetching(table, ca_file=ca_file, connect_timeout_ms=10_000) as fetcher,
-        ):
-            response = await get(fetcher, good.url(host="feeds.example"))
+    async with (
+        serving(always(GOOD), tls=tls) as good,
+        serving(_never_shakes_hands, host="127.0.0.2", port=good.port) as hanging,
+        fetching(table, ca_file=ca_file, connect_timeout_ms=10_000) as fetcher,
+    ):
+        response = await get(fetcher, good.url(host="feeds.example"))
 
-        assert (response.body, hanging.connections) == (b"private", 1)
-
-    run(story)
+    assert (response.body, hanging.connections) == (b"private", 1)
 
 
 def test_a_trust_store_that_is_not_there_is_a_mistake_of_the_settings() -> None:

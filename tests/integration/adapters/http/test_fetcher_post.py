@@ -2,7 +2,6 @@
 
 import msgspec
 from tests.support.loopback_fetcher import LOOPBACK, fetching, get
-from tests.support.raw_http_server import run
 from tests.support.webhook_receiver import receiving
 
 from feedmill.fetch.plan import plan_fetch
@@ -20,78 +19,63 @@ def post(url: str, body: bytes = b"[]", **limits: int) -> Post:
     )
 
 
-def test_a_body_arrives_as_it_was_given_with_its_headers() -> None:
+async def test_a_body_arrives_as_it_was_given_with_its_headers() -> None:
     body = bytes(range(256)) * 8_192  # two MiB: libcurl would ask for a 100 first
 
-    async def story() -> None:
-        async with receiving() as receiver, fetching() as fetcher:
-            response = await fetcher.post(post(receiver.url(), body))
+    async with receiving() as receiver, fetching() as fetcher:
+        response = await fetcher.post(post(receiver.url(), body))
 
-        (taken,) = receiver.taken
-        assert (response.status, response.error) == (204, None)
-        assert (taken.method, taken.body == body) == ("POST", True)
-        assert (taken.headers["content-type"], taken.headers["x-own"]) == ("application/json", "1")
-        assert "expect" not in taken.headers
-        assert "user-agent" not in taken.headers
-
-    run(story)
+    (taken,) = receiver.taken
+    assert (response.status, response.error) == (204, None)
+    assert (taken.method, taken.body == body) == ("POST", True)
+    assert (taken.headers["content-type"], taken.headers["x-own"]) == ("application/json", "1")
+    assert "expect" not in taken.headers
+    assert "user-agent" not in taken.headers
 
 
-def test_an_empty_body_is_a_body() -> None:
-    async def story() -> None:
-        async with receiving() as receiver, fetching() as fetcher:
-            await fetcher.post(post(receiver.url(), b""))
+async def test_an_empty_body_is_a_body() -> None:
+    async with receiving() as receiver, fetching() as fetcher:
+        await fetcher.post(post(receiver.url(), b""))
 
-        assert (receiver.taken[0].method, receiver.taken[0].headers["content-length"]) == (
-            "POST",
-            "0",
-        )
-
-    run(story)
+    assert (receiver.taken[0].method, receiver.taken[0].headers["content-length"]) == (
+        "POST",
+        "0",
+    )
 
 
-def test_a_get_after_a_post_is_a_get_again_and_carries_nothing_of_it() -> None:
-    async def story() -> None:
-        async with receiving() as receiver, fetching() as fetcher:
-            receiver.say("/hook", 200)
-            for _ in range(2):
-                await fetcher.post(post(receiver.url(), b"secret body"))
-                await get(fetcher, receiver.url())
+async def test_a_get_after_a_post_is_a_get_again_and_carries_nothing_of_it() -> None:
+    async with receiving() as receiver, fetching() as fetcher:
+        receiver.say("/hook", 200)
+        for _ in range(2):
+            await fetcher.post(post(receiver.url(), b"secret body"))
+            await get(fetcher, receiver.url())
 
-        assert [one.method for one in receiver.taken] == ["POST", "GET", "POST", "GET"]
-        for got in receiver.taken[1::2]:
-            assert got.body == b""
-            assert not {"content-length", "content-type", "x-own"} & set(got.headers)
-
-    run(story)
+    assert [one.method for one in receiver.taken] == ["POST", "GET", "POST", "GET"]
+    for got in receiver.taken[1::2]:
+        assert got.body == b""
+        assert not {"content-length", "content-type", "x-own"} & set(got.headers)
 
 
-def test_a_redirect_is_an_answer_and_no_way_to_go() -> None:
-    async def story() -> None:
-        async with receiving() as receiver, fetching() as fetcher:
-            receiver.say("/hook", 307, headers=(f"Location: {receiver.url('/there')}",))
-            response = await fetcher.post(post(receiver.url()))
+async def test_a_redirect_is_an_answer_and_no_way_to_go() -> None:
+    async with receiving() as receiver, fetching() as fetcher:
+        receiver.say("/hook", 307, headers=(f"Location: {receiver.url('/there')}",))
+        response = await fetcher.post(post(receiver.url()))
 
-        assert (response.status, response.hops) == (307, ())
-        assert [one.path for one in receiver.taken] == ["/hook"]
-
-    run(story)
+    assert (response.status, response.hops) == (307, ())
+    assert [one.path for one in receiver.taken] == ["/hook"]
 
 
-def test_the_guard_looks_at_the_address_that_is_dialled() -> None:
+async def test_the_guard_looks_at_the_address_that_is_dialled() -> None:
     table = {"hook.example": [("10.0.0.1",)]}
 
-    async def story() -> None:
-        async with receiving() as receiver, fetching(table) as fetcher:
-            named = await fetcher.post(post(receiver.url(host="hook.example")))
-            literal = await fetcher.post(post("http://192.168.0.1/hook"))
-            scheme = await fetcher.post(post("ftp://hook.example/"))
+    async with receiving() as receiver, fetching(table) as fetcher:
+        named = await fetcher.post(post(receiver.url(host="hook.example")))
+        literal = await fetcher.post(post("http://192.168.0.1/hook"))
+        scheme = await fetcher.post(post("ftp://hook.example/"))
 
-        assert [one.error for one in (named, literal, scheme)] == [
-            "private-address",
-            "private-address",
-            "scheme",
-        ]
-        assert receiver.taken == []
-
-    run(story)
+    assert [one.error for one in (named, literal, scheme)] == [
+        "private-address",
+        "private-address",
+        "scheme",
+    ]
+    assert receiver.taken == []

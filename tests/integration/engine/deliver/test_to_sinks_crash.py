@@ -6,13 +6,8 @@ from pathlib import Path
 
 from tests.support.bus_readers import Read, feeds, numbers
 from tests.support.buses_under_test import BusBench
-from tests.support.relay_harness import (
-    happen,
-    opened,
-    relaying,
-    run,
-    start_child,
-)
+from tests.support.relay_harness import happen, opened, relaying, start_child
+from tests.support.waiting import run
 
 from feedmill.engine.run.services import Services
 
@@ -42,7 +37,7 @@ def test_whatever_kills_the_relays_each_event_is_there_and_each_feed_in_order(
             total.append(await services.store.last_seq())
         messages.extend(await bench.reader.read(bench.stream))
 
-    run(story)
+    run(story())
 
     expected = list(range(1, total[0] + 1))
     assert sorted(set(numbers(messages))) == expected

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.waiting import HANG_GUARD_SEC
 from tests.support.warm_process import Process, start_script
-from tests.support.webhook_harness import happen, opened, run, until_webhook
+from tests.support.webhook_harness import happen, opened, until_webhook
 from tests.support.webhook_receiver import Receiver, receiving
 
 from feedmill.engine.service.webhooks import add_webhook
@@ -54,23 +54,20 @@ async def _finish(home: Path, receiver: Receiver, webhook_id: str) -> int:
         "cursor-moved@2",  # it has moved
     ],
 )
-def test_every_event_is_told_in_order_however_often_the_mill_is_killed(
+async def test_every_event_is_told_in_order_however_often_the_mill_is_killed(
     tmp_path: Path, failpoint: str
 ) -> None:
-    async def story() -> None:
-        async with receiving() as receiver:
-            async with opened(tmp_path) as services:
-                hook = await add_webhook(receiver.url(), services)
-                await happen(services, EVENTS)
+    async with receiving() as receiver:
+        async with opened(tmp_path) as services:
+            hook = await add_webhook(receiver.url(), services)
+            await happen(services, EVENTS)
 
-            killed = [await (await _child(tmp_path, failpoint)).wait() for _ in range(2)]
-            cursor = await _finish(tmp_path, receiver, hook.id)
+        killed = [await (await _child(tmp_path, failpoint)).wait() for _ in range(2)]
+        cursor = await _finish(tmp_path, receiver, hook.id)
 
-        told = receiver.told()
-        assert killed == [-signal.SIGKILL] * 2
-        assert list(dict.fromkeys(told)) == list(range(1, EVENTS + 1))
-        assert cursor == EVENTS
-        if failpoint.startswith("cursor-move@"):
-            assert len(told) > EVENTS  # repeated rather than lost
-
-    run(story)
+    told = receiver.told()
+    assert killed == [-signal.SIGKILL] * 2
+    assert list(dict.fromkeys(told)) == list(range(1, EVENTS + 1))
+    assert cursor == EVENTS
+    if failpoint.startswith("cursor-move@"):
+        assert len(told) > EVENTS  # repeated rather than lost

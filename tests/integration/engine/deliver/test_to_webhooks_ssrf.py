@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from tests.support.webhook_harness import happen, opened, run, telling, until_webhook
+from tests.support.webhook_harness import happen, opened, telling, until_webhook
 from tests.support.webhook_receiver import receiving
 
 from feedmill.engine.deliver.to_webhooks import deliver_once
@@ -48,32 +48,26 @@ def test_an_address_out_of_bounds_is_refused_when_it_is_added(case: dict[str, An
 
 
 @pytest.mark.parametrize("case", BY_NAME, ids=lambda case: case["id"])
-def test_a_name_that_leads_out_of_bounds_is_not_dialled(
+async def test_a_name_that_leads_out_of_bounds_is_not_dialled(
     tmp_path: Path, case: dict[str, Any]
 ) -> None:
-    async def story() -> None:
-        async with opened(tmp_path, names=addresses(case), allow_cidrs=()) as services:
-            try:
-                hook = await add_webhook(case["url"], services)
-            except AddressError:
-                return
-            delivery = await send_test_delivery(hook.id, services)
+    async with opened(tmp_path, names=addresses(case), allow_cidrs=()) as services:
+        try:
+            hook = await add_webhook(case["url"], services)
+        except AddressError:
+            return
+        delivery = await send_test_delivery(hook.id, services)
 
-            assert delivery.status is None
-            assert delivery.result in (*get_args(RefusalReason), "dns-failure")
-
-    run(story)
+        assert delivery.status is None
+        assert delivery.result in (*get_args(RefusalReason), "dns-failure")
 
 
-def test_nothing_is_kept_of_a_webhook_that_was_refused(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with opened(tmp_path) as services:
-            with pytest.raises(AddressError):
-                await add_webhook("http://169.254.169.254/latest/meta-data/", services)
+async def test_nothing_is_kept_of_a_webhook_that_was_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path) as services:
+        with pytest.raises(AddressError):
+            await add_webhook("http://169.254.169.254/latest/meta-data/", services)
 
-            assert await services.store.webhooks() == ()
-
-    run(story)
+        assert await services.store.webhooks() == ()
 
 
 @pytest.mark.parametrize(
@@ -92,59 +86,50 @@ def test_a_fragment_leaves_the_address() -> None:
     assert validate_webhook_url("https://hook.example/a?b=1#c") == "https://hook.example/a?b=1"
 
 
-def test_a_name_that_changes_its_address_between_deliveries_is_not_followed_inside(
+async def test_a_name_that_changes_its_address_between_deliveries_is_not_followed_inside(
     tmp_path: Path,
 ) -> None:
     """DNS rebinding: the name was good when it was added, and good at the first delivery."""
     rebinding = {"hook.example": [("127.0.0.1",), ("10.0.0.1",)]}
 
-    async def story() -> None:
-        async with receiving() as receiver, opened(tmp_path, names=rebinding) as services:
-            hook = await add_webhook(receiver.url(host="hook.example"), services)
-            await happen(services, 1)
-            await deliver_once(services, Lifecycle("first"))
-            await happen(services, 1)
-            await deliver_once(services, Lifecycle("second"))
-            after = await services.store.webhook(hook.id)
+    async with receiving() as receiver, opened(tmp_path, names=rebinding) as services:
+        hook = await add_webhook(receiver.url(host="hook.example"), services)
+        await happen(services, 1)
+        await deliver_once(services, Lifecycle("first"))
+        await happen(services, 1)
+        await deliver_once(services, Lifecycle("second"))
+        after = await services.store.webhook(hook.id)
 
-            assert receiver.told() == [1]
-            assert after is not None
-            assert (after.last_result, after.cursor) == ("private-address", 1)
-
-    run(story)
+        assert receiver.told() == [1]
+        assert after is not None
+        assert (after.last_result, after.cursor) == ("private-address", 1)
 
 
-def test_one_private_address_among_public_ones_refuses_all(tmp_path: Path) -> None:
+async def test_one_private_address_among_public_ones_refuses_all(tmp_path: Path) -> None:
     mixed = {"hook.example": [("127.0.0.1", "93.184.216.34")]}
 
-    async def story() -> None:
-        async with (
-            receiving() as receiver,
-            opened(tmp_path, names=mixed, allow_cidrs=()) as services,
-        ):
-            hook = await add_webhook(receiver.url(host="hook.example"), services)
-            delivery = await send_test_delivery(hook.id, services)
+    async with (
+        receiving() as receiver,
+        opened(tmp_path, names=mixed, allow_cidrs=()) as services,
+    ):
+        hook = await add_webhook(receiver.url(host="hook.example"), services)
+        delivery = await send_test_delivery(hook.id, services)
 
-            assert (delivery.result, delivery.status) == ("private-address", None)
-            assert receiver.taken == []
-
-    run(story)
+        assert (delivery.result, delivery.status) == ("private-address", None)
+        assert receiver.taken == []
 
 
-def test_a_redirect_inside_is_not_followed(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with receiving() as receiver, opened(tmp_path) as services:
-            inside = receiver.url("/inside")
-            receiver.say("/hook", 307, 204, headers=(f"Location: {inside}",))
-            hook = await add_webhook(receiver.url(), services)
-            await happen(services, 1)
-            async with telling(services) as told:
-                await until_webhook(services, hook.id, lambda one: one.cursor == 1)
+async def test_a_redirect_inside_is_not_followed(tmp_path: Path) -> None:
+    async with receiving() as receiver, opened(tmp_path) as services:
+        inside = receiver.url("/inside")
+        receiver.say("/hook", 307, 204, headers=(f"Location: {inside}",))
+        hook = await add_webhook(receiver.url(), services)
+        await happen(services, 1)
+        async with telling(services) as told:
+            await until_webhook(services, hook.id, lambda one: one.cursor == 1)
 
-            assert told.deliveries[0].result == "redirect-not-followed"
-            assert receiver.to("/inside") == []
-
-    run(story)
+        assert told.deliveries[0].result == "redirect-not-followed"
+        assert receiver.to("/inside") == []
 
 
 def test_a_port_of_another_protocol_is_refused() -> None:

@@ -20,10 +20,10 @@ from tests.support.blob_stores import (
     names_in,
     opened,
     point_to,
-    run,
 )
 from tests.support.command_line import COMMAND, finish
 from tests.support.servers.seaweedfs import S3Server
+from tests.support.waiting import run
 from tests.support.warm_process import WarmPopen
 
 from feedmill.adapters.blobs.disk.folder import OWNER_NAME
@@ -223,97 +223,83 @@ def test_the_doctor_looks_at_the_bucket(home: Home, monkeypatch: pytest.MonkeyPa
     run(story())
 
 
-def test_a_mill_that_still_writes_is_told_apart_from_one_that_has_stopped(home: Home) -> None:
-    async def story() -> None:
-        store = await SqliteStore.open(home.folder / "feedmill.db")
-        path = home.folder.parent
-        async with opened(home.raw) as source, opened(path, opener=in_bucket) as target:
-            async with opened(home.raw) as mill:  # its segment is open as long as it lives
-                (ref,) = await keep(mill, [b"just now"])
-                await index(store, ref)
-                with pytest.raises(ConflictError) as caught:
-                    await move_blobs(source, target, store)
-                assert caught.value.reason == "in-use"
-                done = len(await target.segments())
-                assert done == _SEGMENTS
+async def test_a_mill_that_still_writes_is_told_apart_from_one_that_has_stopped(home: Home) -> None:
+    store = await SqliteStore.open(home.folder / "feedmill.db")
+    path = home.folder.parent
+    async with opened(home.raw) as source, opened(path, opener=in_bucket) as target:
+        async with opened(home.raw) as mill:  # its segment is open as long as it lives
+            (ref,) = await keep(mill, [b"just now"])
+            await index(store, ref)
+            with pytest.raises(ConflictError) as caught:
+                await move_blobs(source, target, store)
+            assert caught.value.reason == "in-use"
+            done = len(await target.segments())
+            assert done == _SEGMENTS
 
-            carried = await move_blobs(source, target, store)
-            assert (carried.segments, carried.problems) == (1, ())
-            assert await target.get(ref) == b"just now"
-            async with opened(home.raw) as mill:
-                await keep(mill, [b"once more"])
-                with pytest.raises(ConflictError):
-                    await delete_moved(source, target, store, carried)
-                assert len(segments_in(home.raw)) > done
-        await store.close()
-
-    run(story())
+        carried = await move_blobs(source, target, store)
+        assert (carried.segments, carried.problems) == (1, ())
+        assert await target.get(ref) == b"just now"
+        async with opened(home.raw) as mill:
+            await keep(mill, [b"once more"])
+            with pytest.raises(ConflictError):
+                await delete_moved(source, target, store, carried)
+            assert len(segments_in(home.raw)) > done
+    await store.close()
 
 
-def test_a_segment_that_is_packed_while_it_is_carried_follows_in_its_new_shape(
+async def test_a_segment_that_is_packed_while_it_is_carried_follows_in_its_new_shape(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def story() -> None:
-        path = home.folder.parent
-        async with (
-            open_services(home.config()) as services,
-            opened(path, opener=in_bucket) as target,
-        ):
-            old = [one.name for one in await services.blobs.segments() if not one.packed]
-            read_segment, packing = services.blobs.read_segment, asyncio.Lock()
+    path = home.folder.parent
+    async with (
+        open_services(home.config()) as services,
+        opened(path, opener=in_bucket) as target,
+    ):
+        old = [one.name for one in await services.blobs.segments() if not one.packed]
+        read_segment, packing = services.blobs.read_segment, asyncio.Lock()
 
-            async def pack_first(name: str) -> bytes:
-                async with packing:
-                    await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
-                    while old:
-                        await services.blobs.drop(old.pop())
-                return await read_segment(name)
+        async def pack_first(name: str) -> bytes:
+            async with packing:
+                await pack_raw(services.store, services.blobs, services.config.store.pack_bytes)
+                while old:
+                    await services.blobs.drop(old.pop())
+            return await read_segment(name)
 
-            monkeypatch.setattr(services.blobs, "read_segment", pack_first)
-            carried = await move_blobs(services.blobs, target, services.store)
+        monkeypatch.setattr(services.blobs, "read_segment", pack_first)
+        carried = await move_blobs(services.blobs, target, services.store)
 
-            assert carried.problems == ()
-            for ref in await services.store.blobs():
-                assert ref.segment.endswith("-packed")
-                assert await target.get(ref)
-
-    run(story())
+        assert carried.problems == ()
+        for ref in await services.store.blobs():
+            assert ref.segment.endswith("-packed")
+            assert await target.get(ref)
 
 
-def test_a_pointer_into_nothing_is_named(home: Home) -> None:
-    async def story() -> None:
-        path = home.folder.parent
-        async with (
-            open_services(home.config()) as services,
-            opened(path, opener=in_bucket) as target,
-        ):
-            (lost, *_) = await services.store.blobs()
-            await services.blobs.drop(lost.segment)
+async def test_a_pointer_into_nothing_is_named(home: Home) -> None:
+    path = home.folder.parent
+    async with (
+        open_services(home.config()) as services,
+        opened(path, opener=in_bucket) as target,
+    ):
+        (lost, *_) = await services.store.blobs()
+        await services.blobs.drop(lost.segment)
 
-            carried = await move_blobs(services.blobs, target, services.store)
+        carried = await move_blobs(services.blobs, target, services.store)
 
-            assert {(one.fault, one.segment) for one in carried.problems} == {
-                ("missing", lost.segment)
-            }
-
-    run(story())
+        assert {(one.fault, one.segment) for one in carried.problems} == {("missing", lost.segment)}
 
 
-def test_a_segment_of_another_length_over_there_is_named_and_left_alone(home: Home) -> None:
-    async def story() -> None:
-        path = home.folder.parent
-        async with (
-            open_services(home.config()) as services,
-            opened(path, opener=in_bucket) as target,
-        ):
-            (first, *_) = await services.store.blobs()
-            await target.write_segment(first.segment, b"something else")
+async def test_a_segment_of_another_length_over_there_is_named_and_left_alone(home: Home) -> None:
+    path = home.folder.parent
+    async with (
+        open_services(home.config()) as services,
+        opened(path, opener=in_bucket) as target,
+    ):
+        (first, *_) = await services.store.blobs()
+        await target.write_segment(first.segment, b"something else")
 
-            carried = await move_blobs(services.blobs, target, services.store)
+        carried = await move_blobs(services.blobs, target, services.store)
 
-            assert [(one.fault, one.segment) for one in carried.problems] == [
-                ("damaged", first.segment)
-            ]
-            assert await target.read_segment(first.segment) == b"something else"
-
-    run(story())
+        assert [(one.fault, one.segment) for one in carried.problems] == [
+            ("damaged", first.segment)
+        ]
+        assert await target.read_segment(first.segment) == b"something else"

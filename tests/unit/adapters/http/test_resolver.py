@@ -117,16 +117,13 @@ def test_a_silent_name_server_is_not_waited_for() -> None:
     lookups.answering.set()
 
 
-def test_an_answer_that_nobody_waits_for_any_more_is_dropped() -> None:
-    async def story() -> None:
-        given_up: asyncio.Future[tuple[str, ...]] = asyncio.get_running_loop().create_future()
-        given_up.cancel()
+async def test_an_answer_that_nobody_waits_for_any_more_is_dropped() -> None:
+    given_up: asyncio.Future[tuple[str, ...]] = asyncio.get_running_loop().create_future()
+    given_up.cancel()
 
-        _settle(given_up, ("192.0.2.1",))
+    _settle(given_up, ("192.0.2.1",))
 
-        assert given_up.cancelled()
-
-    run(story)
+    assert given_up.cancelled()
 
 
 def test_the_memory_is_bounded_and_forgets_the_oldest() -> None:
@@ -152,7 +149,7 @@ def test_a_literal_address_is_its_own_answer(literal: str) -> None:
     assert lookups.asked == []
 
 
-def test_a_lookup_that_breaks_is_a_failure_and_not_a_hang(
+async def test_a_lookup_that_breaks_is_a_failure_and_not_a_hang(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
@@ -160,13 +157,10 @@ def test_a_lookup_that_breaks_is_a_failure_and_not_a_hang(
     def broken(host: str) -> tuple[str, ...]:
         raise RuntimeError(host)
 
-    async def story() -> None:
-        resolver = SystemResolver(
-            SystemClock(), timeout_sec=5, cache_sec=60, cache_hosts=10, lookup=broken
-        )
-        assert await resolver.resolve("a.example") == ()
-
-    run(story)
+    resolver = SystemResolver(
+        SystemClock(), timeout_sec=5, cache_sec=60, cache_hosts=10, lookup=broken
+    )
+    assert await resolver.resolve("a.example") == ()
 
 
 def test_the_systems_resolver_knows_this_machine_and_no_nonsense() -> None:
@@ -187,45 +181,39 @@ def _asking(
     return AsyncResolver(clock or StandingClock(), servers=[server.address], **values)
 
 
-def test_names_of_a_silent_domain_hold_up_no_other() -> None:
+async def test_names_of_a_silent_domain_hold_up_no_other() -> None:
     """300 names behind one silent name server, and good hosts beside them."""
 
-    async def story() -> None:
-        async with name_server(lambda name: name.endswith("silent.example")) as server:
-            resolver = _asking(server)
-            silent = [
-                asyncio.create_task(resolver.resolve(f"n{number}.silent.example"))
-                for number in range(300)
-            ]
-            await asyncio.sleep(0)
+    async with name_server(lambda name: name.endswith("silent.example")) as server:
+        resolver = _asking(server)
+        silent = [
+            asyncio.create_task(resolver.resolve(f"n{number}.silent.example"))
+            for number in range(300)
+        ]
+        await asyncio.sleep(0)
 
-            good = [await resolver.resolve(f"good{number}.example") for number in range(8)]
+        good = [await resolver.resolve(f"good{number}.example") for number in range(8)]
 
-            assert good == [("192.0.2.7",)] * 8
-            names = {name for name in server.asked if name.endswith("silent.example")}
-            assert len(names) <= 16
-            for task in silent:
-                task.cancel()
-            await resolver.close()
-
-    run(story)
+        assert good == [("192.0.2.7",)] * 8
+        names = {name for name in server.asked if name.endswith("silent.example")}
+        assert len(names) <= 16
+        for task in silent:
+            task.cancel()
+        await resolver.close()
 
 
-def test_name_without_an_answer_is_given_up_and_not_asked_for_again_at_once() -> None:
-    async def story() -> None:
-        async with name_server(lambda _: True) as server:
-            resolver = _asking(server, timeout_sec=0.2)
+async def test_name_without_an_answer_is_given_up_and_not_asked_for_again_at_once() -> None:
+    async with name_server(lambda _: True) as server:
+        resolver = _asking(server, timeout_sec=0.2)
 
-            first = await resolver.resolve("silent.example")
-            await asyncio.gather(*resolver._asked.values())
-            asked = len(server.asked)
-            again = await resolver.resolve("silent.example")
+        first = await resolver.resolve("silent.example")
+        await asyncio.gather(*resolver._asked.values())
+        asked = len(server.asked)
+        again = await resolver.resolve("silent.example")
 
-            assert (first, again) == ((), ())
-            assert len(server.asked) == asked
-            await resolver.close()
-
-    run(story)
+        assert (first, again) == ((), ())
+        assert len(server.asked) == asked
+        await resolver.close()
 
 
 class Scripted(CachedResolver):
@@ -248,79 +236,66 @@ def _scripted(clock: StandingClock) -> Scripted:
     [(60, 60), (0, 5), (86_400, 300), (None, 300)],
     ids=["as said", "0", "a day", "unknown"],
 )
-def test_answer_is_kept_as_long_as_its_ttl_within_bounds(
+async def test_answer_is_kept_as_long_as_its_ttl_within_bounds(
     ttl_sec: float | None, holds_sec: float
 ) -> None:
-    async def story() -> None:
-        clock = StandingClock()
-        resolver = _scripted(clock)
-        resolver.found = Found(("192.0.2.7",), ttl_sec)
-        await resolver.resolve("good.example")
+    clock = StandingClock()
+    resolver = _scripted(clock)
+    resolver.found = Found(("192.0.2.7",), ttl_sec)
+    await resolver.resolve("good.example")
 
-        clock.at = holds_sec - 0.1
-        await resolver.resolve("good.example")
-        before = resolver.asked
-        clock.at = holds_sec + 0.1
-        await resolver.resolve("good.example")
+    clock.at = holds_sec - 0.1
+    await resolver.resolve("good.example")
+    before = resolver.asked
+    clock.at = holds_sec + 0.1
+    await resolver.resolve("good.example")
 
-        assert (before, resolver.asked) == (1, 2)
-
-    run(story)
+    assert (before, resolver.asked) == (1, 2)
 
 
-def test_old_answer_stands_in_for_an_hour_while_there_is_no_other() -> None:
-    async def story() -> None:
-        clock = StandingClock()
-        resolver = _scripted(clock)
-        await resolver.resolve("good.example")
-        resolver.found = Found(())
+async def test_old_answer_stands_in_for_an_hour_while_there_is_no_other() -> None:
+    clock = StandingClock()
+    resolver = _scripted(clock)
+    await resolver.resolve("good.example")
+    resolver.found = Found(())
 
-        clock.at = 1_000
-        old = await resolver.resolve("good.example")
-        clock.at = 10_000
-        none = await resolver.resolve("good.example")
+    clock.at = 1_000
+    old = await resolver.resolve("good.example")
+    clock.at = 10_000
+    none = await resolver.resolve("good.example")
 
-        assert (old, none) == (("192.0.2.7",), ())
-
-    run(story)
+    assert (old, none) == (("192.0.2.7",), ())
 
 
-def test_ttl_of_an_answer_is_that_of_its_records() -> None:
-    async def story() -> None:
-        async with name_server() as server:
-            resolver = _asking(server)
+async def test_ttl_of_an_answer_is_that_of_its_records() -> None:
+    async with name_server() as server:
+        resolver = _asking(server)
 
-            assert await resolver._query("good.example") == Found(("192.0.2.7",), 60.0)
-            await resolver.close()
-
-    run(story)
+        assert await resolver._query("good.example") == Found(("192.0.2.7",), 60.0)
+        await resolver.close()
 
 
-def test_impossible_name_has_no_address() -> None:
-    async def story() -> None:
-        async with name_server() as server:
-            resolver = _asking(server)
+async def test_impossible_name_has_no_address() -> None:
+    async with name_server() as server:
+        resolver = _asking(server)
 
-            assert await resolver.resolve("a" * 300 + ".example") == ()
-            assert await resolver.resolve("localhost")
-            await resolver.close()
-
-    run(story)
+        assert await resolver.resolve("a" * 300 + ".example") == ()
+        assert await resolver.resolve("localhost")
+        await resolver.close()
 
 
-def test_names_of_a_domain_whose_server_says_nothing_fail_at_once_until_it_is_tried_again() -> None:
-    async def story() -> None:
-        clock = StandingClock()
-        resolver = Scripted(clock, timeout_sec=HANG_GUARD_SEC, cache_sec=300, cache_hosts=100)
-        resolver.found = Found((), is_silent=True)
-        for number in range(8):
-            assert await resolver.resolve(f"n{number}.silent.example") == ()
-        resolver.found = Found(("192.0.2.7",))
+async def test_names_of_a_domain_whose_server_says_nothing_fail_at_once_until_it_is_tried_again() -> (
+    None
+):
+    clock = StandingClock()
+    resolver = Scripted(clock, timeout_sec=HANG_GUARD_SEC, cache_sec=300, cache_hosts=100)
+    resolver.found = Found((), is_silent=True)
+    for number in range(8):
+        assert await resolver.resolve(f"n{number}.silent.example") == ()
+    resolver.found = Found(("192.0.2.7",))
 
-        assert await resolver.resolve("n9.silent.example") == ()  # not asked
-        assert await resolver.resolve("www.good.test") == ("192.0.2.7",)
-        clock.at += 11.0
-        assert await resolver.resolve("n9.silent.example") == ("192.0.2.7",)
-        assert await resolver.resolve("n10.silent.example") == ("192.0.2.7",)
-
-    run(story)
+    assert await resolver.resolve("n9.silent.example") == ()  # not asked
+    assert await resolver.resolve("www.good.test") == ("192.0.2.7",)
+    clock.at += 11.0
+    assert await resolver.resolve("n9.silent.example") == ("192.0.2.7",)
+    assert await resolver.resolve("n10.silent.example") == ("192.0.2.7",)

@@ -21,12 +21,12 @@ from tests.support.blob_stores import (
     keep,
     noise,
     point_to,
-    run,
     successions,
     versions,
 )
 from tests.support.children.write_disk_blobs import body_of
 from tests.support.servers.seaweedfs import S3Server
+from tests.support.waiting import run
 from tests.support.warm_process import WarmPopen
 
 from feedmill.adapters.blobs.bucket.address import open_object_store
@@ -72,53 +72,47 @@ def at(url: str, config: BlobsConfig = SOON, clock: StillClock | None = None) ->
 
 
 @pytest.mark.parametrize("acknowledged", [1, 40, 250])
-def test_whatever_was_acknowledged_before_a_kill_is_read_by_other_machines(
+async def test_whatever_was_acknowledged_before_a_kill_is_read_by_other_machines(
     url: str, acknowledged: int
 ) -> None:
-    async def story() -> None:
-        with writing(url) as output:
-            lines = [output.readline() for _ in range(acknowledged)]
-        pairs = [msgspec.json.decode(line, type=tuple[int, BlobRef]) for line in lines]
+    with writing(url) as output:
+        lines = [output.readline() for _ in range(acknowledged)]
+    pairs = [msgspec.json.decode(line, type=tuple[int, BlobRef]) for line in lines]
 
-        blobs = at(url)
-        for number, ref in pairs:
-            assert await blobs.get(ref) == body_of("victim", number)
-        problems = await blobs.verify([ref for _, ref in pairs])
-        assert {problem.fault for problem in problems} <= {"orphan"}
-        await blobs.close()
-
-    run(story())
+    blobs = at(url)
+    for number, ref in pairs:
+        assert await blobs.get(ref) == body_of("victim", number)
+    problems = await blobs.verify([ref for _, ref in pairs])
+    assert {problem.fault for problem in problems} <= {"orphan"}
+    await blobs.close()
 
 
-def test_segment_whose_writer_died_before_the_commit_is_swept_once_its_bodies_are_elsewhere(
+async def test_segment_whose_writer_died_before_the_commit_is_swept_once_its_bodies_are_elsewhere(
     url: str, tmp_path: Path
 ) -> None:
-    async def story() -> None:
-        clock, config = StillClock(), Config(store=StoreConfig(segment_grace_sec=600))
-        store = await SqliteStore.open(tmp_path / "mill.db")
-        blobs = BucketBlobs.at(url, clock, config.store, SOON)
-        await blobs.set_owner((await store.store_identity()).id)
-        with writing(url, "blob-synced@1") as output:
-            assert output.read() == b""  # dead before anybody was told
-        (orphan,) = await blobs.segments()
+    clock, config = StillClock(), Config(store=StoreConfig(segment_grace_sec=600))
+    store = await SqliteStore.open(tmp_path / "mill.db")
+    blobs = BucketBlobs.at(url, clock, config.store, SOON)
+    await blobs.set_owner((await store.store_identity()).id)
+    with writing(url, "blob-synced@1") as output:
+        assert output.read() == b""  # dead before anybody was told
+    (orphan,) = await blobs.segments()
 
-        assert await sweep_raw(store, blobs) == 0
-        clock.advance(1200)
-        assert await sweep_raw(store, blobs) == 0  # the only copy: nothing says that it may go
+    assert await sweep_raw(store, blobs) == 0
+    clock.advance(1200)
+    assert await sweep_raw(store, blobs) == 0  # the only copy: nothing says that it may go
 
-        refs = [
-            await blobs.put(body_of("again", number), sha256=one.sha256)
-            for number, one in enumerate(await blobs.contents(orphan.name))
-        ]
-        await store.adopt_blobs(refs, now=clock.now())
-        assert await sweep_raw(store, blobs) == 0
-        clock.advance(600)
-        assert await sweep_raw(store, blobs) == 1
-        assert orphan.name not in [one.name for one in await blobs.segments()]
-        await blobs.close()
-        await store.close()
-
-    run(story())
+    refs = [
+        await blobs.put(body_of("again", number), sha256=one.sha256)
+        for number, one in enumerate(await blobs.contents(orphan.name))
+    ]
+    await store.adopt_blobs(refs, now=clock.now())
+    assert await sweep_raw(store, blobs) == 0
+    clock.advance(600)
+    assert await sweep_raw(store, blobs) == 1
+    assert orphan.name not in [one.name for one in await blobs.segments()]
+    await blobs.close()
+    await store.close()
 
 
 def test_puts_wait_for_a_server_that_restarts(
@@ -142,81 +136,72 @@ def test_puts_wait_for_a_server_that_restarts(
         run(story(server))
 
 
-def test_a_server_that_stays_away_is_a_trouble_that_may_pass(
+async def test_a_server_that_stays_away_is_a_trouble_that_may_pass(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def story() -> None:
-        blobs = at(url)
-        (ref,) = await keep(blobs, [b"body"])
-        await blobs.close()
-        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-        away = at(url, _IMPATIENT)
+    blobs = at(url)
+    (ref,) = await keep(blobs, [b"body"])
+    await blobs.close()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    away = at(url, _IMPATIENT)
 
-        for attempt in (
-            keep(away, [b"x"]),
-            away.get(ref),
-            away.segments(),
-            away.sweep(ref.segment, []),
-            away.drop(ref.segment),
-            away.check(),
-        ):
-            with pytest.raises(BlobError, match="does not answer") as caught:
-                await attempt
-            assert caught.value.reason == "unreachable"
-            assert is_transient(caught.value)
-        await away.close()
-
-    run(story())
+    for attempt in (
+        keep(away, [b"x"]),
+        away.get(ref),
+        away.segments(),
+        away.sweep(ref.segment, []),
+        away.drop(ref.segment),
+        away.check(),
+    ):
+        with pytest.raises(BlobError, match="does not answer") as caught:
+            await attempt
+        assert caught.value.reason == "unreachable"
+        assert is_transient(caught.value)
+    await away.close()
 
 
 @pytest.mark.parametrize("attempt", ["put", "get", "list", "delete", "check"])
-def test_wrong_credentials_are_said_with_the_way_out_and_without_the_secret(
+async def test_wrong_credentials_are_said_with_the_way_out_and_without_the_secret(
     url: str, monkeypatch: pytest.MonkeyPatch, attempt: str
 ) -> None:
-    async def story() -> None:
-        blobs = at(url)
-        (ref,) = await keep(blobs, [b"body"])
-        await blobs.close()
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "sesame-open")
-        wrong = at(url)
-        attempts = {
-            "put": lambda: keep(wrong, [b"x"]),
-            "get": lambda: wrong.get(ref),
-            "list": wrong.segments,
-            "delete": lambda: wrong.drop(ref.segment),
-            "check": wrong.check,
-        }
+    blobs = at(url)
+    (ref,) = await keep(blobs, [b"body"])
+    await blobs.close()
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "sesame-open")
+    wrong = at(url)
+    attempts = {
+        "put": lambda: keep(wrong, [b"x"]),
+        "get": lambda: wrong.get(ref),
+        "list": wrong.segments,
+        "delete": lambda: wrong.drop(ref.segment),
+        "check": wrong.check,
+    }
 
-        with pytest.raises(BlobError) as caught:
-            await attempts[attempt]()
+    with pytest.raises(BlobError) as caught:
+        await attempts[attempt]()
 
-        assert caught.value.reason == "denied"
-        assert not is_transient(caught.value)
-        assert url in str(caught.value)
-        assert "AWS_SECRET_ACCESS_KEY" in str(caught.value)
-        assert "sesame" not in str(caught.value)
-        await wrong.close()
-
-    run(story())
+    assert caught.value.reason == "denied"
+    assert not is_transient(caught.value)
+    assert url in str(caught.value)
+    assert "AWS_SECRET_ACCESS_KEY" in str(caught.value)
+    assert "sesame" not in str(caught.value)
+    await wrong.close()
 
 
 @pytest.mark.usefixtures("url")
 @pytest.mark.parametrize("bucket", ["no-such-bucket", "x"])
-def test_a_bucket_that_is_not_there_is_said_with_the_way_out(bucket: str) -> None:
-    async def story() -> None:
-        blobs = at(f"s3://{bucket}/prefix")
-        ref = BlobRef(
-            sha256=digest_of(b""), segment="0000", offset=0, length=112, coding="raw", raw_length=0
-        )
+async def test_a_bucket_that_is_not_there_is_said_with_the_way_out(bucket: str) -> None:
+    blobs = at(f"s3://{bucket}/prefix")
+    ref = BlobRef(
+        sha256=digest_of(b""), segment="0000", offset=0, length=112, coding="raw", raw_length=0
+    )
 
-        for attempt in (blobs.check(), blobs.segments(), blobs.get(ref)):
-            with pytest.raises(BlobError, match="create it") as caught:
-                await attempt
-            assert caught.value.reason == "cannot-open"
-            assert bucket in str(caught.value)
-        await blobs.close()
-
-    run(story())
+    for attempt in (blobs.check(), blobs.segments(), blobs.get(ref)):
+        with pytest.raises(BlobError, match="create it") as caught:
+            await attempt
+        assert caught.value.reason == "cannot-open"
+        assert bucket in str(caught.value)
+    await blobs.close()
 
 
 class RepeatingClock(StillClock):
@@ -231,24 +216,21 @@ class RepeatingClock(StillClock):
         return self._names.pop(0) if self._names else super().new_id()
 
 
-def test_a_name_that_is_taken_is_given_up_and_what_lies_there_stays(url: str) -> None:
-    async def story() -> None:
-        first = at(url)
-        (theirs,) = await keep(first, [b"theirs"])
-        second = at(url, clock=RepeatingClock([theirs.segment]))
-        (ours,) = await keep(second, [b"ours"])
+async def test_a_name_that_is_taken_is_given_up_and_what_lies_there_stays(url: str) -> None:
+    first = at(url)
+    (theirs,) = await keep(first, [b"theirs"])
+    second = at(url, clock=RepeatingClock([theirs.segment]))
+    (ours,) = await keep(second, [b"ours"])
 
-        assert ours.segment != theirs.segment
-        assert await second.get(theirs) == b"theirs"
-        assert await first.get(ours) == b"ours"
-        unlucky = at(url, clock=RepeatingClock([theirs.segment] * 3))
-        with pytest.raises(BlobError) as caught:
-            await keep(unlucky, [b"unlucky"])
-        assert caught.value.reason == "taken"
-        for blobs in (first, second, unlucky):
-            await blobs.close()
-
-    run(story())
+    assert ours.segment != theirs.segment
+    assert await second.get(theirs) == b"theirs"
+    assert await first.get(ours) == b"ours"
+    unlucky = at(url, clock=RepeatingClock([theirs.segment] * 3))
+    with pytest.raises(BlobError) as caught:
+        await keep(unlucky, [b"unlucky"])
+    assert caught.value.reason == "taken"
+    for blobs in (first, second, unlucky):
+        await blobs.close()
 
 
 def test_a_put_whose_answer_was_lost_is_recognised_when_it_is_repeated(url: str) -> None:
@@ -283,75 +265,66 @@ def test_two_who_condemn_at_the_same_moment_leave_one_note(url: str) -> None:
     assert len(objects(open_object_store(url, SOON))) == 2
 
 
-def test_puts_of_one_moment_share_one_object_and_large_ones_are_split(url: str) -> None:
-    async def story() -> None:
-        small = at(url, BlobsConfig(linger_ms=20))
-        refs = await keep(small, [noise(100, f"{n}") for n in range(200)])
-        await small.close()
-        large = at(url, BlobsConfig(linger_ms=20, batch_bytes=50_000))
-        more = await keep(large, [noise(10_000, f"{n}") for n in range(20)])
-        await large.close()
+async def test_puts_of_one_moment_share_one_object_and_large_ones_are_split(url: str) -> None:
+    small = at(url, BlobsConfig(linger_ms=20))
+    refs = await keep(small, [noise(100, f"{n}") for n in range(200)])
+    await small.close()
+    large = at(url, BlobsConfig(linger_ms=20, batch_bytes=50_000))
+    more = await keep(large, [noise(10_000, f"{n}") for n in range(20)])
+    await large.close()
 
-        assert len({ref.segment for ref in refs}) == 1
-        assert len({ref.segment for ref in more}) == 4
-
-    run(story())
+    assert len({ref.segment for ref in refs}) == 1
+    assert len({ref.segment for ref in more}) == 4
 
 
-def test_every_altered_object_is_found(url: str) -> None:
-    async def story() -> None:
-        blobs = at(url)
-        sound, rotten, cut, gone = [(await keep(blobs, [noise(900, f"{n}")]))[0] for n in range(4)]
-        store = open_object_store(url, SOON)
-        data = bytearray(obstore.get(store, segment_key(rotten.segment)).bytes())
-        data[500] ^= 1
-        obstore.put(store, segment_key(rotten.segment), bytes(data))
-        obstore.put(
-            store,
-            segment_key(cut.segment),
-            bytes(obstore.get(store, segment_key(cut.segment)).bytes())[:300],
-        )
-        obstore.delete(store, segment_key(gone.segment))
+async def test_every_altered_object_is_found(url: str) -> None:
+    blobs = at(url)
+    sound, rotten, cut, gone = [(await keep(blobs, [noise(900, f"{n}")]))[0] for n in range(4)]
+    store = open_object_store(url, SOON)
+    data = bytearray(obstore.get(store, segment_key(rotten.segment)).bytes())
+    data[500] ^= 1
+    obstore.put(store, segment_key(rotten.segment), bytes(data))
+    obstore.put(
+        store,
+        segment_key(cut.segment),
+        bytes(obstore.get(store, segment_key(cut.segment)).bytes())[:300],
+    )
+    obstore.delete(store, segment_key(gone.segment))
 
-        problems = await blobs.verify([sound, rotten, cut, gone])
-        assert {(one.fault, one.sha256) for one in problems} == {
-            ("damaged", rotten.sha256),
-            ("damaged", cut.sha256),
-            ("missing", gone.sha256),
-        }
-        with pytest.raises(BlobError, match="altered"):
-            await blobs.get(rotten)
-        assert await blobs.get(sound) == noise(900, "0")
-        await blobs.close()
-
-    run(story())
+    problems = await blobs.verify([sound, rotten, cut, gone])
+    assert {(one.fault, one.sha256) for one in problems} == {
+        ("damaged", rotten.sha256),
+        ("damaged", cut.sha256),
+        ("missing", gone.sha256),
+    }
+    with pytest.raises(BlobError, match="altered"):
+        await blobs.get(rotten)
+    assert await blobs.get(sound) == noise(900, "0")
+    await blobs.close()
 
 
-def test_things_under_the_prefix_that_are_not_ours_are_named(url: str) -> None:
-    async def story() -> None:
-        store = open_object_store(url, SOON)
-        strange = [
-            "notes.txt",
-            "segments/2026/01/01/0000.seg",  # of another day than its name says
-            "condemned/0000/never",
-            "condemned/0000",
-        ]
-        for key in strange:
-            obstore.put(store, key, b"hello")
-        blobs = at(url)
-        (ref,) = await keep(blobs, [b"ours"])
+async def test_things_under_the_prefix_that_are_not_ours_are_named(url: str) -> None:
+    store = open_object_store(url, SOON)
+    strange = [
+        "notes.txt",
+        "segments/2026/01/01/0000.seg",  # of another day than its name says
+        "condemned/0000/never",
+        "condemned/0000",
+    ]
+    for key in strange:
+        obstore.put(store, key, b"hello")
+    blobs = at(url)
+    (ref,) = await keep(blobs, [b"ours"])
 
-        problems = await blobs.verify([ref])
-        assert [(one.fault, one.segment) for one in problems] == [
-            ("foreign", key) for key in sorted(strange)
-        ]
-        assert [one.name for one in await blobs.segments()] == [ref.segment]
-        await blobs.close()
-
-    run(story())
+    problems = await blobs.verify([ref])
+    assert [(one.fault, one.segment) for one in problems] == [
+        ("foreign", key) for key in sorted(strange)
+    ]
+    assert [one.name for one in await blobs.segments()] == [ref.segment]
+    await blobs.close()
 
 
-def test_a_body_costs_its_own_range_and_a_chain_one_request_more(
+async def test_a_body_costs_its_own_range_and_a_chain_one_request_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[int] = []
@@ -361,48 +334,42 @@ def test_a_body_costs_its_own_range_and_a_chain_one_request_more(
         asked.append(length)
         return get_range(store, path, start=start, length=length)
 
-    async def story() -> None:
-        blobs = BucketBlobs(MemoryStore(), "memory://", StillClock(), None, SOON)
-        ballast = [noise(400_000, f"{n}") for n in range(10)]
-        chain = versions("chain", 15)
-        refs = await keep(blobs, [*ballast, *chain])
-        by_hash = {ref.sha256: ref for ref in refs}
-        plan: list[tuple[BlobRef, str | None]] = [(ref, None) for ref in refs[:10]]
-        plan += [(by_hash[digest_of(body)], before) for body, before in successions([chain])]
-        packed = await blobs.reencode(plan)
-        (segment,) = [one for one in await blobs.segments() if one.packed]
-        monkeypatch.setattr(obstore, "get_range", counted)
+    blobs = BucketBlobs(MemoryStore(), "memory://", StillClock(), None, SOON)
+    ballast = [noise(400_000, f"{n}") for n in range(10)]
+    chain = versions("chain", 15)
+    refs = await keep(blobs, [*ballast, *chain])
+    by_hash = {ref.sha256: ref for ref in refs}
+    plan: list[tuple[BlobRef, str | None]] = [(ref, None) for ref in refs[:10]]
+    plan += [(by_hash[digest_of(body)], before) for body, before in successions([chain])]
+    packed = await blobs.reencode(plan)
+    (segment,) = [one for one in await blobs.segments() if one.packed]
+    monkeypatch.setattr(obstore, "get_range", counted)
 
-        assert await blobs.get(packed[3]) == ballast[3]
-        assert asked == [packed[3].length]
-        asked.clear()
-        assert await blobs.get(packed[-1]) == chain[-1]
-        assert asked == [packed[-1].length, BEHIND_BYTES]
-        assert sum(asked) < segment.size_bytes / 2
-        await blobs.close()
-
-    run(story())
+    assert await blobs.get(packed[3]) == ballast[3]
+    assert asked == [packed[3].length]
+    asked.clear()
+    assert await blobs.get(packed[-1]) == chain[-1]
+    assert asked == [packed[-1].length, BEHIND_BYTES]
+    assert sum(asked) < segment.size_bytes / 2
+    await blobs.close()
 
 
-def test_a_pointer_that_returns_is_noticed_by_whoever_sweeps_next(url: str) -> None:
-    async def story() -> None:
-        clock = StillClock()
-        one, other = (
-            BucketBlobs.at(url, clock, StoreConfig(segment_grace_sec=600), SOON) for _ in range(2)
-        )
-        (ref,) = await keep(one, [b"back again"])
-        assert await one.sweep(ref.segment, []) == "condemned"
-        assert await other.sweep(ref.segment, []) == "condemned"
-        await other.segments()
-        clock.advance(600)
-        assert await one.sweep(ref.segment, [ref]) == "rewrite"
+async def test_a_pointer_that_returns_is_noticed_by_whoever_sweeps_next(url: str) -> None:
+    clock = StillClock()
+    one, other = (
+        BucketBlobs.at(url, clock, StoreConfig(segment_grace_sec=600), SOON) for _ in range(2)
+    )
+    (ref,) = await keep(one, [b"back again"])
+    assert await one.sweep(ref.segment, []) == "condemned"
+    assert await other.sweep(ref.segment, []) == "condemned"
+    await other.segments()
+    clock.advance(600)
+    assert await one.sweep(ref.segment, [ref]) == "rewrite"
 
-        assert await other.sweep(ref.segment, []) == "condemned"  # its listing is out of date
-        assert await one.get(ref) == b"back again"
-        await one.close()
-        await other.close()
-
-    run(story())
+    assert await other.sweep(ref.segment, []) == "condemned"  # its listing is out of date
+    assert await one.get(ref) == b"back again"
+    await one.close()
+    await other.close()
 
 
 def test_condemning_what_another_has_dropped_leaves_nothing_behind(url: str) -> None:
@@ -413,43 +380,37 @@ def test_condemning_what_another_has_dropped_leaves_nothing_behind(url: str) -> 
     assert objects(open_object_store(url, SOON)) == []
 
 
-def test_a_body_is_put_again_when_its_segment_may_be_swept(url: str) -> None:
-    async def story() -> None:
-        clock = StillClock()
-        blobs = BucketBlobs.at(url, clock, StoreConfig(segment_grace_sec=600), SOON)
-        (first,) = await keep(blobs, [b"body"])
-        clock.advance(299)
-        (soon,) = await keep(blobs, [b"body"])
-        clock.advance(1)
-        (late,) = await keep(blobs, [b"body"])
-        await blobs.drop(late.segment)
-        (dropped,) = await keep(blobs, [b"body"])
+async def test_a_body_is_put_again_when_its_segment_may_be_swept(url: str) -> None:
+    clock = StillClock()
+    blobs = BucketBlobs.at(url, clock, StoreConfig(segment_grace_sec=600), SOON)
+    (first,) = await keep(blobs, [b"body"])
+    clock.advance(299)
+    (soon,) = await keep(blobs, [b"body"])
+    clock.advance(1)
+    (late,) = await keep(blobs, [b"body"])
+    await blobs.drop(late.segment)
+    (dropped,) = await keep(blobs, [b"body"])
 
-        assert soon == first
-        assert len({ref.segment for ref in (first, late, dropped)}) == 3
-        await blobs.close()
-
-    run(story())
+    assert soon == first
+    assert len({ref.segment for ref in (first, late, dropped)}) == 3
+    await blobs.close()
 
 
-def test_small_segments_that_cannot_be_fetched_do_not_hold_up_the_others(
+async def test_small_segments_that_cannot_be_fetched_do_not_hold_up_the_others(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def story() -> None:
-        monkeypatch.setattr("feedmill.adapters.blobs.bucket.store._NEAR_BYTES", 5_000)  # for eight
-        blobs = at(url)
-        bodies = [b"body %02d " % number * 50 for number in range(20)]
-        kept = [(await keep(blobs, [body]))[0] for body in bodies]
-        for ref in kept[::2]:
-            await blobs.drop(ref.segment)
+    monkeypatch.setattr("feedmill.adapters.blobs.bucket.store._NEAR_BYTES", 5_000)  # for eight
+    blobs = at(url)
+    bodies = [b"body %02d " % number * 50 for number in range(20)]
+    kept = [(await keep(blobs, [body]))[0] for body in bodies]
+    for ref in kept[::2]:
+        await blobs.drop(ref.segment)
 
-        packed = await blobs.reencode([(ref, None) for ref in kept])
+    packed = await blobs.reencode([(ref, None) for ref in kept])
 
-        assert [ref.sha256 for ref in packed] == [ref.sha256 for ref in kept[1::2]]
-        assert [await blobs.get(ref) for ref in packed] == bodies[1::2]
-        await blobs.close()
-
-    run(story())
+    assert [ref.sha256 for ref in packed] == [ref.sha256 for ref in kept[1::2]]
+    assert [await blobs.get(ref) for ref in packed] == bodies[1::2]
+    await blobs.close()
 
 
 def test_a_segment_lies_under_the_day_of_its_name() -> None:

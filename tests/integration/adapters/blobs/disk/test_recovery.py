@@ -19,7 +19,6 @@ from tests.support.blob_stores import (
     names_in,
     noise,
     opened,
-    run,
     versions,
 )
 from tests.support.children.write_disk_blobs import body_of
@@ -65,22 +64,19 @@ def open_files(folder: Path) -> list[Path]:
 @pytest.mark.parametrize(
     ("acknowledged", "segment_bytes"), [(1, 1 << 26), (37, 1 << 26), (150, 1 << 20), (400, 1 << 18)]
 )
-def test_whatever_was_acknowledged_before_a_kill_is_there_afterwards(
+async def test_whatever_was_acknowledged_before_a_kill_is_there_afterwards(
     tmp_path: Path, acknowledged: int, segment_bytes: int
 ) -> None:
-    async def story() -> None:
-        with writing(tmp_path, "victim", segment_bytes) as output:
-            lines = [output.readline() for _ in range(acknowledged)]
-        pairs = [told(line) for line in lines]
+    with writing(tmp_path, "victim", segment_bytes) as output:
+        lines = [output.readline() for _ in range(acknowledged)]
+    pairs = [told(line) for line in lines]
 
-        async with opened(tmp_path) as blobs:
-            for number, ref in pairs:
-                assert await blobs.get(ref) == body_of("victim", number)
-            assert open_files(tmp_path) == []
-            problems = await blobs.verify([ref for _, ref in pairs])
-            assert {problem.fault for problem in problems} <= {"orphan"}
-
-    run(story())
+    async with opened(tmp_path) as blobs:
+        for number, ref in pairs:
+            assert await blobs.get(ref) == body_of("victim", number)
+        assert open_files(tmp_path) == []
+        problems = await blobs.verify([ref for _, ref in pairs])
+        assert {problem.fault for problem in problems} <= {"orphan"}
 
 
 @pytest.mark.parametrize(
@@ -92,109 +88,91 @@ def test_whatever_was_acknowledged_before_a_kill_is_there_afterwards(
         pytest.param(b"half", id="half a record"),
     ],
 )
-def test_a_torn_tail_is_cut_and_nothing_before_it(tmp_path: Path, tail: bytes) -> None:
-    async def story() -> None:
-        with writing(tmp_path, "torn") as output:
-            pairs = [told(output.readline()) for _ in range(20)]
-        (path,) = open_files(tmp_path)
-        torn = half_a_record(path.stem) if tail == b"half" else tail
-        with path.open("ab") as file:
-            file.write(torn)
+async def test_a_torn_tail_is_cut_and_nothing_before_it(tmp_path: Path, tail: bytes) -> None:
+    with writing(tmp_path, "torn") as output:
+        pairs = [told(output.readline()) for _ in range(20)]
+    (path,) = open_files(tmp_path)
+    torn = half_a_record(path.stem) if tail == b"half" else tail
+    with path.open("ab") as file:
+        file.write(torn)
 
-        blobs = await DiskBlobs.open(tmp_path, SystemClock())
-        (recovered,) = blobs.recovered
-        assert recovered.problem is None
-        assert recovered.cut_bytes >= len(torn)
-        for number, ref in pairs:
-            assert await blobs.get(ref) == body_of("torn", number)
+    blobs = await DiskBlobs.open(tmp_path, SystemClock())
+    (recovered,) = blobs.recovered
+    assert recovered.problem is None
+    assert recovered.cut_bytes >= len(torn)
+    for number, ref in pairs:
+        assert await blobs.get(ref) == body_of("torn", number)
+    problems = await blobs.verify([ref for _, ref in pairs])
+    assert {problem.fault for problem in problems} <= {"orphan"}
+    await blobs.close()
+
+    again = await DiskBlobs.open(tmp_path, SystemClock())
+    assert again.recovered == ()
+    await again.close()
+
+
+async def test_damage_in_the_middle_costs_one_body_and_none_behind_it(tmp_path: Path) -> None:
+    with writing(tmp_path, "middle") as output:
+        pairs = [told(output.readline()) for _ in range(20)]
+    (path,) = open_files(tmp_path)
+    spoiled = sorted(ref.offset for _, ref in pairs)[5]
+    with path.open("r+b") as file:
+        file.seek(spoiled + 50)
+        file.write(b"\xff\xfe\xfd")
+
+    async with opened(tmp_path) as blobs:
         problems = await blobs.verify([ref for _, ref in pairs])
-        assert {problem.fault for problem in problems} <= {"orphan"}
-        await blobs.close()
-
-        again = await DiskBlobs.open(tmp_path, SystemClock())
-        assert again.recovered == ()
-        await again.close()
-
-    run(story())
+        broken = [one for one in problems if one.fault != "orphan"]
+        assert [(one.fault, one.offset) for one in broken] == [("damaged", spoiled)]
 
 
-def test_damage_in_the_middle_costs_one_body_and_none_behind_it(tmp_path: Path) -> None:
-    async def story() -> None:
-        with writing(tmp_path, "middle") as output:
-            pairs = [told(output.readline()) for _ in range(20)]
-        (path,) = open_files(tmp_path)
-        spoiled = sorted(ref.offset for _, ref in pairs)[5]
-        with path.open("r+b") as file:
-            file.seek(spoiled + 50)
-            file.write(b"\xff\xfe\xfd")
+async def test_a_segment_in_which_nothing_was_finished_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "nothing.open").write_bytes(b"")
+    (tmp_path / "little.open").write_bytes(b"fmRB and no more")
 
+    async with opened(tmp_path) as blobs:
+        assert await blobs.segments() == ()
+    assert names_in(tmp_path) == []
+
+
+async def test_a_living_process_is_left_alone_by_those_that_start(tmp_path: Path) -> None:
+    with writing(tmp_path, "alive") as output:
+        pairs = [told(output.readline()) for _ in range(30)]
         async with opened(tmp_path) as blobs:
-            problems = await blobs.verify([ref for _, ref in pairs])
-            broken = [one for one in problems if one.fault != "orphan"]
-            assert [(one.fault, one.offset) for one in broken] == [("damaged", spoiled)]
-
-    run(story())
-
-
-def test_a_segment_in_which_nothing_was_finished_is_removed(tmp_path: Path) -> None:
-    async def story() -> None:
-        (tmp_path / "nothing.open").write_bytes(b"")
-        (tmp_path / "little.open").write_bytes(b"fmRB and no more")
-
-        async with opened(tmp_path) as blobs:
-            assert await blobs.segments() == ()
-        assert names_in(tmp_path) == []
-
-    run(story())
+            (theirs,) = {ref.segment for _, ref in pairs}
+            (ours,) = await keep(blobs, [b"ours"])
+            segments = {one.name: one.sealed for one in await blobs.segments()}
+            assert segments == {theirs: False, ours.segment: False}
+            assert await blobs.sweep(theirs, []) == "open"
+            later = [told(output.readline()) for _ in range(200)]
+            for number, ref in [*pairs, *later]:
+                assert await blobs.get(ref) == body_of("alive", number)
 
 
-def test_a_living_process_is_left_alone_by_those_that_start(tmp_path: Path) -> None:
-    async def story() -> None:
-        with writing(tmp_path, "alive") as output:
-            pairs = [told(output.readline()) for _ in range(30)]
-            async with opened(tmp_path) as blobs:
-                (theirs,) = {ref.segment for _, ref in pairs}
-                (ours,) = await keep(blobs, [b"ours"])
-                segments = {one.name: one.sealed for one in await blobs.segments()}
-                assert segments == {theirs: False, ours.segment: False}
-                assert await blobs.sweep(theirs, []) == "open"
-                later = [told(output.readline()) for _ in range(200)]
-                for number, ref in [*pairs, *later]:
-                    assert await blobs.get(ref) == body_of("alive", number)
-
-    run(story())
-
-
-def test_the_segment_of_a_process_that_died_meanwhile_is_sealed_by_the_next_look(
+async def test_the_segment_of_a_process_that_died_meanwhile_is_sealed_by_the_next_look(
     tmp_path: Path,
 ) -> None:
-    async def story() -> None:
-        async with opened(tmp_path) as blobs:
-            with writing(tmp_path, "dying") as output:
-                pairs = [told(output.readline()) for _ in range(5)]
+    async with opened(tmp_path) as blobs:
+        with writing(tmp_path, "dying") as output:
+            pairs = [told(output.readline()) for _ in range(5)]
 
-            (segment,) = await blobs.segments()
-            assert segment.sealed
-            for number, ref in pairs:
-                assert await blobs.get(ref) == body_of("dying", number)
-
-    run(story())
+        (segment,) = await blobs.segments()
+        assert segment.sealed
+        for number, ref in pairs:
+            assert await blobs.get(ref) == body_of("dying", number)
 
 
-def test_a_half_written_reencoding_leaves_the_old_bodies_in_charge(tmp_path: Path) -> None:
-    async def story() -> None:
-        bodies = versions("halfway", 4)
-        async with opened(tmp_path) as blobs:
-            index = Index(await keep(blobs, bodies))
-            await blobs.seal()
-            packed = await blobs.reencode([(ref, None) for ref in index.rows.values()])
-        path = tmp_path / f"{packed[0].segment}.seg"  # as if it had died before the end
-        path.write_bytes(path.read_bytes()[:-100])
-        path.rename(path.with_suffix(".open"))
+async def test_a_half_written_reencoding_leaves_the_old_bodies_in_charge(tmp_path: Path) -> None:
+    bodies = versions("halfway", 4)
+    async with opened(tmp_path) as blobs:
+        index = Index(await keep(blobs, bodies))
+        await blobs.seal()
+        packed = await blobs.reencode([(ref, None) for ref in index.rows.values()])
+    path = tmp_path / f"{packed[0].segment}.seg"  # as if it had died before the end
+    path.write_bytes(path.read_bytes()[:-100])
+    path.rename(path.with_suffix(".open"))
 
-        async with opened(tmp_path, config=StoreConfig(segment_grace_sec=0)) as blobs:
-            assert [await index.body(blobs, digest_of(body)) for body in bodies] == bodies
-            assert await blobs.sweep(packed[0].segment, []) == "dropped"
-            assert await blobs.verify(list(index.rows.values())) == ()
-
-    run(story())
+    async with opened(tmp_path, config=StoreConfig(segment_grace_sec=0)) as blobs:
+        assert [await index.body(blobs, digest_of(body)) for body in bodies] == bodies
+        assert await blobs.sweep(packed[0].segment, []) == "dropped"
+        assert await blobs.verify(list(index.rows.values())) == ()

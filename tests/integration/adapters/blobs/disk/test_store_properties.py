@@ -5,7 +5,8 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.blob_stores import Index, digest_of, keep, opened, run, successions
+from tests.support.blob_stores import Index, digest_of, keep, opened, successions
+from tests.support.waiting import run
 
 from feedmill.engine.ports.io import Blobs
 
