@@ -36,27 +36,24 @@ class CountingStore:
 
 
 @pytest.mark.parametrize("codings", [(), ("gzip",)], ids=["plain", "gzip bomb"])
-def test_large_documents_of_all_lanes_share_one_budget(
+async def test_large_documents_of_all_lanes_share_one_budget(
     tmp_path: Path, codings: tuple[ContentCoding, ...]
 ) -> None:
-    async def story() -> None:
-        body = rss(item(1), extra=f"<!--{'x' * (3 * SMALL_BYTES)}-->")
-        async with opened(tmp_path, addresses=HOSTS, run=replace(PLAIN.run, memory_mb=1)) as stage:
-            for number in range(1, HOSTS + 1):
-                answer = document(body, codings=codings)
-                await stage.add("/large", answer, host=f"127.0.1.{number}")
-            store: Any = CountingStore(stage.services.store)
-            store.memory = stage.services.memory
-            stage.services = stage.services._replace(store=store)
+    body = rss(item(1), extra=f"<!--{'x' * (3 * SMALL_BYTES)}-->")
+    async with opened(tmp_path, addresses=HOSTS, run=replace(PLAIN.run, memory_mb=1)) as stage:
+        for number in range(1, HOSTS + 1):
+            answer = document(body, codings=codings)
+            await stage.add("/large", answer, host=f"127.0.1.{number}")
+        store: Any = CountingStore(stage.services.store)
+        store.memory = stage.services.memory
+        stage.services = stage.services._replace(store=store)
 
-            assert await stage.pass_once() == HOSTS
+        assert await stage.pass_once() == HOSTS
 
-            # Beside the oldest body no other one grows beyond what never waits; each arrives whole.
-            assert store.used == [(True, len(body))] * HOSTS
-            assert len(await stage.entries(duplicates="include")) == HOSTS
-            assert store.memory.body_bytes == 0
-
-    asyncio.run(story())
+        # Beside the oldest body no other one grows beyond what never waits; each arrives whole.
+        assert store.used == [(True, len(body))] * HOSTS
+        assert len(await stage.entries(duplicates="include")) == HOSTS
+        assert store.memory.body_bytes == 0
 
 
 LARGE_FEED = rss(item(1), extra=f"<!--{'x' * (2 * SMALL_BYTES)}-->")
@@ -71,105 +68,93 @@ class HastyClock(SteppedClock):
         return super().monotonic() + self.ahead_sec
 
 
-def test_lease_is_renewed_while_a_large_document_waits_for_its_turn(
+async def test_lease_is_renewed_while_a_large_document_waits_for_its_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def story() -> None:
-        clock, renewed = HastyClock(), list[bool]()
-        async with opened(tmp_path, clock=clock) as stage:
-            feed = await stage.add("/large", document(LARGE_FEED))
-            store, memory = stage.services.store, stage.services.memory
-            assert memory is not None
-            claim, renew = store.claim, store.renew
+    clock, renewed = HastyClock(), list[bool]()
+    async with opened(tmp_path, clock=clock) as stage:
+        feed = await stage.add("/large", document(LARGE_FEED))
+        store, memory = stage.services.store, stage.services.memory
+        assert memory is not None
+        claim, renew = store.claim, store.renew
 
-            async def claim_slowly(*given: Any, **named: Any) -> Any:
-                claims = await claim(*given, **named)
-                clock.ahead_sec += stage.config.run.lease_sec / 3
-                return claims
+        async def claim_slowly(*given: Any, **named: Any) -> Any:
+            claims = await claim(*given, **named)
+            clock.ahead_sec += stage.config.run.lease_sec / 3
+            return claims
 
-            async def note_renewal(*given: Any, **named: Any) -> bool:
-                renewed.append(await renew(*given, **named))
-                return renewed[-1]
+        async def note_renewal(*given: Any, **named: Any) -> bool:
+            renewed.append(await renew(*given, **named))
+            return renewed[-1]
 
-            monkeypatch.setattr(store, "claim", claim_slowly)
-            monkeypatch.setattr(store, "renew", note_renewal)
-            with memory.share("other") as other:
-                await other.take_for(2 * SMALL_BYTES)
-                passing = asyncio.create_task(stage.pass_once())
-                await wait_until(lambda: bool(renewed), "the lease is renewed")
+        monkeypatch.setattr(store, "claim", claim_slowly)
+        monkeypatch.setattr(store, "renew", note_renewal)
+        with memory.share("other") as other:
+            await other.take_for(2 * SMALL_BYTES)
+            passing = asyncio.create_task(stage.pass_once())
+            await wait_until(lambda: bool(renewed), "the lease is renewed")
 
-            assert await passing == 1
-            assert all(renewed)  # the clock goes ahead with every claim, and there may be several
-            assert [one.outcome for one in await stage.fetches(feed)] == ["fresh"]
-
-    asyncio.run(story())
+        assert await passing == 1
+        assert all(renewed)  # the clock goes ahead with every claim, and there may be several
+        assert [one.outcome for one in await stage.fetches(feed)] == ["fresh"]
 
 
-def test_lane_that_waits_with_a_large_document_takes_no_other_place(tmp_path: Path) -> None:
-    async def story() -> None:
-        alone = replace(PLAIN.run, concurrency=1)
-        async with opened(tmp_path, addresses=2, run=alone) as stage:
-            large = await stage.add("/large", document(LARGE_FEED), host="127.0.1.1")
-            stage.later(seconds=1)
-            small = await stage.add("/small", document(rss(item(2))), host="127.0.1.2")
-            memory = stage.services.memory
-            assert memory is not None
-            with memory.share("other") as other:
-                await other.take_for(2 * SMALL_BYTES)
-                passing = asyncio.create_task(stage.pass_once())
-                await wait_until(lambda: len(stage.done) == 1, "the small feed is polled")
+async def test_lane_that_waits_with_a_large_document_takes_no_other_place(tmp_path: Path) -> None:
+    alone = replace(PLAIN.run, concurrency=1)
+    async with opened(tmp_path, addresses=2, run=alone) as stage:
+        large = await stage.add("/large", document(LARGE_FEED), host="127.0.1.1")
+        stage.later(seconds=1)
+        small = await stage.add("/small", document(rss(item(2))), host="127.0.1.2")
+        memory = stage.services.memory
+        assert memory is not None
+        with memory.share("other") as other:
+            await other.take_for(2 * SMALL_BYTES)
+            passing = asyncio.create_task(stage.pass_once())
+            await wait_until(lambda: len(stage.done) == 1, "the small feed is polled")
 
-            assert await passing == 2
-            assert [one.feed.id for one in stage.done] == [small.id, large.id]
-
-    asyncio.run(story())
+        assert await passing == 2
+        assert [one.feed.id for one in stage.done] == [small.id, large.id]
 
 
-def test_feed_that_is_known_to_be_large_is_asked_later_while_many_are_under_way(
+async def test_feed_that_is_known_to_be_large_is_asked_later_while_many_are_under_way(
     tmp_path: Path,
 ) -> None:
-    async def story() -> None:
-        async with opened(tmp_path, addresses=2) as stage:
-            large = await stage.add("/large", document(LARGE_FEED), host="127.0.1.1")
-            small = await stage.add("/small", document(rss(item(2))), host="127.0.1.2")
+    async with opened(tmp_path, addresses=2) as stage:
+        large = await stage.add("/large", document(LARGE_FEED), host="127.0.1.1")
+        small = await stage.add("/small", document(rss(item(2))), host="127.0.1.2")
+        await stage.poll(large, small)
+        memory = stage.services.memory
+        assert memory is not None
+        async with AsyncExitStack() as held:
+            for _ in range(MAX_LARGE_POLLS):
+                share = held.enter_context(memory.share("other"))
+                share.may_grow(2 * SMALL_BYTES, lambda: None)
             await stage.poll(large, small)
-            memory = stage.services.memory
-            assert memory is not None
-            async with AsyncExitStack() as held:
-                for _ in range(MAX_LARGE_POLLS):
-                    share = held.enter_context(memory.share("other"))
-                    share.may_grow(2 * SMALL_BYTES, lambda: None)
-                await stage.poll(large, small)
-                asked = len(stage.publisher.requests_to("/large"))
-                wait = await stage.wait_until_due(large)
-            stage.later(seconds=15)
-            polled = await stage.pass_once()
+            asked = len(stage.publisher.requests_to("/large"))
+            wait = await stage.wait_until_due(large)
+        stage.later(seconds=15)
+        polled = await stage.pass_once()
 
-            assert asked == 1
-            assert wait == timedelta(seconds=15)
-            assert polled == 1
-            assert len(await stage.fetches(small)) == 2
-
-    asyncio.run(story())
+        assert asked == 1
+        assert wait == timedelta(seconds=15)
+        assert polled == 1
+        assert len(await stage.fetches(small)) == 2
 
 
-def test_large_list_of_a_client_waits_while_a_large_document_is_read(tmp_path: Path) -> None:
+async def test_large_list_of_a_client_waits_while_a_large_document_is_read(tmp_path: Path) -> None:
     listed = b'<opml version="2.0"><body><outline xmlUrl="https://one.example/feed"/></body></opml>'
 
-    async def story() -> None:
-        async with opened(tmp_path) as stage:
-            services, memory = stage.services, stage.services.memory
-            assert memory is not None
-            with memory.share("other") as other:
-                await other.take_for(2 * SMALL_BYTES)
-                padded = listed + b"<!--" + b"x" * SMALL_BYTES + b"-->"
-                waiting = asyncio.create_task(import_list(padded, services))
-                small = await import_list(listed, services)
-                is_waiting = not waiting.done()
-            large = await waiting
+    async with opened(tmp_path) as stage:
+        services, memory = stage.services, stage.services.memory
+        assert memory is not None
+        with memory.share("other") as other:
+            await other.take_for(2 * SMALL_BYTES)
+            padded = listed + b"<!--" + b"x" * SMALL_BYTES + b"-->"
+            waiting = asyncio.create_task(import_list(padded, services))
+            small = await import_list(listed, services)
+            is_waiting = not waiting.done()
+        large = await waiting
 
-            assert is_waiting
-            assert (small.added, large.existing) == (1, 1)
-            assert not memory.turn.locked()
-
-    asyncio.run(story())
+        assert is_waiting
+        assert (small.added, large.existing) == (1, 1)
+        assert not memory.turn.locked()

@@ -447,24 +447,21 @@ def test_judgements_are_taken_whole_or_not_at_all(told: Callable[[Story], None])
     told(story)
 
 
-def test_too_many_sources_and_too_many_windows_are_bounded(tmp_path: Path) -> None:
-    async def story() -> None:
-        small = McpConfig(window_sources=2, windows_keep=1)
-        async with opened(tmp_path, mcp=small) as stage, agent(stage) as ask:
-            url = publish(stage)
-            words = await ask.refusal(
-                "collect_window", feeds=[f"{url}?{n}" for n in range(3)], last_days=1
-            )
-            old = await collected(ask, url)
-            stage.later(seconds=1)
-            new = await collected(ask, url)
+async def test_too_many_sources_and_too_many_windows_are_bounded(tmp_path: Path) -> None:
+    small = McpConfig(window_sources=2, windows_keep=1)
+    async with opened(tmp_path, mcp=small) as stage, agent(stage) as ask:
+        url = publish(stage)
+        words = await ask.refusal(
+            "collect_window", feeds=[f"{url}?{n}" for n in range(3)], last_days=1
+        )
+        old = await collected(ask, url)
+        stage.later(seconds=1)
+        new = await collected(ask, url)
 
-            assert words.startswith("usage: ")
-            assert (await ask("list_candidates", window_id=new["window_id"]))["total"] == 3
-            gone = await ask.refusal("list_candidates", window_id=old["window_id"])
-            assert gone.startswith("not-found: ")
-
-    asyncio.run(story())
+        assert words.startswith("usage: ")
+        assert (await ask("list_candidates", window_id=new["window_id"]))["total"] == 3
+        gone = await ask.refusal("list_candidates", window_id=old["window_id"])
+        assert gone.startswith("not-found: ")
 
 
 def test_progress_grows_with_every_report_while_one_source_is_slow(
@@ -491,14 +488,11 @@ def test_progress_grows_with_every_report_while_one_source_is_slow(
     assert sorted(set(reports)) == reports
 
 
-def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with opened(tmp_path, mcp=McpConfig(call_sec=0.0)) as stage, agent(stage) as ask:
-            words = await ask.refusal("list_feeds")
+async def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    async with opened(tmp_path, mcp=McpConfig(call_sec=0.0)) as stage, agent(stage) as ask:
+        words = await ask.refusal("list_feeds")
 
-            assert words.startswith("timeout: ")
-
-    asyncio.run(story())
+        assert words.startswith("timeout: ")
 
 
 def test_a_judgement_that_contradicts_a_clear_suggestion_is_unsure_with_both_reasons(
