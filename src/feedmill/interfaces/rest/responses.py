@@ -7,7 +7,7 @@ for ten million.
 # Tested in tests/integration/interfaces/rest/
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
@@ -28,6 +28,7 @@ JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 # Whatever is served may be kept by the one who asked, and has to be asked for again.
 REVALIDATE: Final = "private, no-cache"
+_SECOND: Final = timedelta(seconds=1)
 _KEPT: Final = "kept pages"  # in the caches of a server
 KEPT_PAGE_BYTES: Final = 1 << 19
 KEPT_BYTES: Final = 8 << 20  # of all of them
@@ -98,6 +99,43 @@ def is_not_modified(request: AnyRequest, tag: str, modified: datetime | None) ->
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return modified.replace(microsecond=0) <= moment
+
+
+class ChangeTimes:
+    """The moment at which the answer of each URL last changed, for a bounded number of URLs.
+
+    No column says when an entry or a collection of them changed: entries leave it, feeds are renamed, texts are
+    revised, stories grow. So the digest of what was served and its moment are kept; a URL that was forgotten
+    counts as changed just now, which costs its reader one answer.
+    """
+
+    def __init__(self, most: int = 4_096) -> None:
+        self._most = most
+        self._last: dict[str, tuple[str, datetime]] = {}
+
+    def since(self, address: str, tag: str, now: datetime) -> datetime | None:
+        """The value of Last-Modified; None when two answers fall into the same second.
+
+        A date has no fractions, so every other answer gets a second of its own: a reader that was
+        given one never takes a later answer for it (RFC 9110 8.8.2.2).
+        """
+        now = now.replace(microsecond=0)
+        before = self._last.pop(address, None)
+        if before is not None and before[0] == tag:
+            moment = before[1]
+        else:
+            moment = max(now - _SECOND, before[1] + _SECOND) if before else now - _SECOND
+        self._last[address] = (tag, moment)
+        if len(self._last) > self._most:
+            del self._last[next(iter(self._last))]
+        return moment if moment <= now else None
+
+
+def last_change(request: AnyRequest, kind: str, address: str, tag: str) -> datetime | None:
+    """When the answer of an address got this ETag, as far as this process can tell; `kind` names the addresses among which it is kept."""
+    state = app_state_of(request)
+    known: ChangeTimes = state.caches.setdefault(kind, ChangeTimes())
+    return known.since(address, tag, state.services.clock.now().astimezone(UTC))
 
 
 def wants_ndjson(request: AnyRequest) -> bool:

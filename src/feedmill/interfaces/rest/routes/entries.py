@@ -2,8 +2,9 @@
 # Tested in tests/integration/interfaces/rest/
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
+import msgspec
 from litestar import Response
 from litestar.di import Provide
 
@@ -11,9 +12,12 @@ from feedmill.engine.service import full_texts, queries
 from feedmill.engine.service.queries import RawContent
 from feedmill.interfaces.rest import parameters
 from feedmill.interfaces.rest.responses import (
+    JSON,
     ListAnswer,
     bytes_response,
+    etag_of,
     json_response,
+    last_change,
     list_answer,
     list_response,
 )
@@ -30,6 +34,7 @@ from feedmill.publish.shapes import (
     RevisionPage,
 )
 
+_CHANGE_TIMES: Final = "entry_change_times"
 BINARY = "application/octet-stream"
 # A browser never renders an untrusted document in the origin of this server.
 _HARMLESS = {
@@ -74,9 +79,10 @@ async def get_entry(
         whole = await full_texts.entry_with_full_text(entry_uid, services_of(request))
         return json_response(request, whole)
     found = await queries.entry(entry_uid, services_of(request))
-    return json_response(
-        request, found, modified=max(found.last_seen, found.removed_at or found.last_seen)
-    )
+    body = msgspec.json.encode(found)
+    tag = etag_of(body)
+    modified = last_change(request, _CHANGE_TIMES, request.scope["path"], tag)
+    return bytes_response(request, body, JSON, modified=modified, etag=tag)
 
 
 @routes.get(

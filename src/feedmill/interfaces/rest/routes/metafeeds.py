@@ -7,7 +7,6 @@ it may also come as the password of Basic, never in the URL. The route of our hu
 # That of the hub is tested in tests/integration/engine/push/test_websub_hub.py
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Annotated, Final
 from urllib.parse import quote
@@ -36,9 +35,9 @@ from feedmill.interfaces.rest.parameters import (
     query,
 )
 from feedmill.interfaces.rest.problems import RequestError, on_error
-from feedmill.interfaces.rest.responses import bytes_response
+from feedmill.interfaces.rest.responses import bytes_response, last_change
 from feedmill.interfaces.rest.routing import Handler, Routes
-from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_of
+from feedmill.interfaces.server_state import AnyRequest, services_of
 from feedmill.model.base import filled
 from feedmill.publish.metafeeds import FORMATS, MetaFeedFormat
 from feedmill.publish.metafeeds.items import public_http_url, read_period
@@ -47,7 +46,6 @@ from feedmill.push.hub import FORM, decode_form
 _FINAL: Final = "private, max-age=86400, immutable"
 _CHALLENGE: Final = 'Bearer realm="feedmill", Basic realm="feedmill", charset="UTF-8"'
 _CHANGE_TIMES: Final = "metafeed_change_times"
-_SECOND: Final = timedelta(seconds=1)
 _MOST_HUB_BYTES: Final = 16_384
 
 MetaFeedLimit = Annotated[int | None, query("Entries per page, 1 to 200. Default: 50.")]
@@ -70,44 +68,13 @@ MetaFeedTag = Annotated[str, path("Tag of the feeds.", max_length=100)]
 MetaFeedFeedId = Annotated[str, path("The id of a feed.")]
 
 
-class ChangeTimes:
-    """The moment at which the answer of each URL last changed, for a bounded number of URLs.
-
-    No column says when a collection changed: entries leave it, feeds are renamed, texts are
-    revised. So the digest of what was served and its moment are kept; a URL that was forgotten
-    counts as changed just now, which costs its reader one answer.
-    """
-
-    def __init__(self, most: int = 4_096) -> None:
-        self._most = most
-        self._last: dict[str, tuple[str, datetime]] = {}
-
-    def since(self, address: str, tag: str, now: datetime) -> datetime | None:
-        """The value of Last-Modified; None when two answers fall into the same second.
-
-        A date has no fractions, so every other answer gets a second of its own: a reader that was
-        given one never takes a later answer for it (RFC 9110 8.8.2.2).
-        """
-        now = now.replace(microsecond=0)
-        before = self._last.pop(address, None)
-        if before is not None and before[0] == tag:
-            moment = before[1]
-        else:
-            moment = max(now - _SECOND, before[1] + _SECOND) if before else now - _SECOND
-        self._last[address] = (tag, moment)
-        if len(self._last) > self._most:
-            del self._last[next(iter(self._last))]
-        return moment if moment <= now else None
-
-
 async def _serve(request: AnyRequest, wanted: MetaFeedRequest) -> Response[bytes]:
     """The page, or 304 when the reader's copy is current."""
     services = services_of(request)
     page = await metafeed_page(wanted, _base(request), services)
     body = page.body
     tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
-    change_times = app_state_of(request).caches.setdefault(_CHANGE_TIMES, ChangeTimes())
-    modified = change_times.since(page.feed.self_url, tag, services.clock.now().astimezone(UTC))
+    modified = last_change(request, _CHANGE_TIMES, page.feed.self_url, tag)
     headers = {
         "Link": page.links,
         "Cache-Control": _FINAL

@@ -523,6 +523,18 @@ class TestConditions:
         assert status("Mon, 13 Oct 2025 08:00:00 GMT") == 200
         assert status("never") == 200
 
+    def test_an_entry_is_sent_again_when_its_feed_was_renamed_since(self, mill: RestMill) -> None:
+        feed = mill.tell(lambda stage: _polled(stage, rss(item(1))))
+        (entry,) = mill.ask("/entries").json["items"]
+        path = f"/entries/{entry['entry_uid']}"
+        modified = {"If-Modified-Since": mill.ask(path).headers["last-modified"]}
+        assert mill.ask(path, headers=modified).status == 304
+
+        mill.send(f"/feeds/{feed.id}", {"title": "Renamed"}, method="PATCH")
+
+        answer = mill.ask(path, headers=modified)
+        assert (answer.status, answer.json["feed_title"]) == (200, "Renamed")
+
     def test_head_is_a_get_without_its_body(self, library: RestMill) -> None:
         whole = library.ask("/entries")
 

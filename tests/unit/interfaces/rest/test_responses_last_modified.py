@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.interfaces.rest.routes.metafeeds import ChangeTimes
+from feedmill.interfaces.rest.responses import ChangeTimes
 
 NOON = datetime(2025, 10, 14, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
