@@ -5,7 +5,7 @@
     │   ├── UnknownPolicyError   no URL policy of that name
     │   ├── AddressError    an address that feedmill does not subscribe to
     │   ├── CursorError     a place in a list that no page has given
-    │   ├── FilterError     a filter that is empty, so that nothing could pass
+    │   ├── FilterError     a filter that nothing could pass
     │   │   └── RangeError  a range of time that is empty or too long
     │   ├── ListError       a list of subscriptions that cannot be read
     │   ├── TopicError      topics that cannot be screened for; lists every mistake at once
@@ -74,7 +74,7 @@ class UsageError(FeedmillError, ValueError):
 
 
 class FilterError(UsageError):
-    """A filter that is empty, so that nothing could pass."""
+    """A filter that nothing could pass, or that contradicts itself."""
 
 
 class RangeError(FilterError):

@@ -1,4 +1,4 @@
-"""Filters that nothing could pass are refused: a list of nothing would pass for an answer."""
+"""Filters that nothing could pass, or that contradict themselves, are refused: a list of nothing would pass for an answer."""
 # Tested in tests/integration/interfaces/rest/test_problems.py
 
 from datetime import datetime
@@ -8,11 +8,20 @@ from feedmill.model.page import EntryFilter
 
 
 def check_filter(where: EntryFilter) -> None:
-    """FilterError when one of its texts is empty, or one of its ranges ends before it begins."""
+    """FilterError when a text is empty, a range ends before it begins, or an order does not go with the rest."""
     for name in ("tag", "category", "author", "language", "text"):
         check_text(name, getattr(where, name))
     check_range(where.since, where.until)
     check_range(where.published_since, where.published_until, "published_")
+    if where.order == "relevance" and where.query is None:
+        message = "relevance is the order of a search: give one, or another order"
+        raise FilterError(message)
+    if where.order == "relevance" and where.ascending:
+        message = (
+            "a search by relevance has the best first;"
+            " for the oldest first, order it by published or first_seen"
+        )
+        raise FilterError(message)
 
 
 def check_text(name: str, text: str | None) -> None:

@@ -199,10 +199,6 @@ def entry_filter_of_query(
         feeds=feed, tag=tag, category=category, since=since, until=until, text=text
     )
     query = search_query(q, full_texts=full_text)
-    if order == "relevance" and query is None:
-        raise RequestError(code="bad-parameter", detail="order: relevance is for a search, give q")
-    if direction == "asc" and query is not None and order in (None, "relevance"):
-        raise RequestError(code="bad-parameter", detail="direction: relevance has the best first")
     return replace(
         where,
         query=query,
@@ -267,5 +263,7 @@ def moment(text: str | None, name: str) -> datetime | None:
     found = parse_date(text[:100])
     if found is None:
         detail = f"{name}: {text[:100]!r} is not a time; use a format like 2025-10-14T09:30:00Z"
+        if " " in text:  # as a form reads it
+            detail += "; a + in an address is written %2B"
         raise RequestError(code="bad-parameter", detail=detail)
     return found

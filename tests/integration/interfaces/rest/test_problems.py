@@ -95,6 +95,21 @@ def test_a_cursor_of_another_list_is_refused(mill: RestMill) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("order=relevance", "relevance is the order of a search: give one"),
+        ("q=title&direction=asc", "for the oldest first, order it by published or first_seen"),
+        ("since=2025-10-14T09:00:00+02:00", "a + in an address is written %2B"),
+    ],
+)
+def test_a_problem_says_what_to_do(library: RestMill, query: str, words: str) -> None:
+    answer = library.ask(f"/entries?{query}")
+
+    assert (answer.status, answer.problem) == (400, "bad-parameter")
+    assert words in answer.json["detail"]
+
+
+@pytest.mark.parametrize(
     ("of", "used_with"),
     [
         ("order=published", "order=first_seen"),

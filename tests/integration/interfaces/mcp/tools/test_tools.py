@@ -348,6 +348,8 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("list_entries", {"since": "2025-10-13T00:00:00"}, "usage: "),
     ("list_entries", {"category": ""}, "usage: category is empty"),
     ("list_feeds", {"tag": " "}, "usage: tag is empty"),
+    ("list_entries", {"order": "relevance"}, "usage: relevance is the order of a search: give one"),
+    ("list_entries", {"query": "a", "oldest_first": True}, "usage: a search by relevance has the"),
     ("list_candidates", {"window_id": "0123456789abcdef"}, "not-found: "),
     ("list_candidates", {"window_id": "../../../etc/passwd"}, "not-found: "),
     ("screen", {"window_id": "0123456789ABCDEF"}, "not-found: "),
