@@ -39,11 +39,17 @@ _REFERENCE: Final = re.compile(
 )
 _STRAY_LESS_THAN: Final = re.compile(rb"<(?![A-Za-z_:/!?\x80-\xff])")
 _SPACED_END_TAG: Final = re.compile(rb"</\s{1,100}+(?=[A-Za-z_][\w:.-]{0,100}+\s{0,100}+>)")
-_UNQUOTED_TAG: Final = re.compile(
+_GOOD_ATTRIBUTES: Final = (
     rb"""<[A-Za-z_\x80-\xff][\w:.\x80-\xff-]*+\s(?:[^<>"'=]++|=\s*+(?:"[^"<>]*+"|'[^'<>]*+'))*+"""
-    rb"""=\s*+[^\s"'<>=][^<>]*+>"""
 )
-_ATTRIBUTE: Final = re.compile(rb"""(=\s*+)("[^"]*+"|'[^']*+'|[^\s"'<>=][^\s"'<>]*+)""")
+_UNQUOTED_TAG: Final = re.compile(_GOOD_ATTRIBUTES + rb"""=\s*+[^\s"'<>=][^<>]*+>""")
+# One quote too many, or one missing: the next tag begins before any other quote.
+_WRONG_QUOTE: Final = re.compile(
+    rb"("
+    + _GOOD_ATTRIBUTES
+    + rb""")(?:["'](?=[\s/>])|(=\s*+(["'])[^"'<>]*+)(?=>[^"'<]*+(?:<|\Z)))"""
+)
+_ATTRIBUTE: Final = re.compile(rb"""(=\s*+)("[^"]*+"|'[^']*+'|[^\s"'<>=][^\s"'<>]*+["']?)""")
 _TAG: Final = re.compile(
     rb"""<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+(?:\]\]>|\Z)|<!--(?:[^-]++|-(?!->))*+(?:-->|\Z)"""
     rb"""|<(/?)([A-Za-z_\x80-\xff][\w:.\x80-\xff-]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>"""
@@ -81,7 +87,7 @@ _WORDS: Final[dict[RepairCode, str]] = {
     "entities-decoded": "named entities that XML does not know",
     "stray-ampersands": "read as text",
     "illegal-characters": "removed",
-    "markup-recovered": "a < that begins no tag, a blank in an end tag, a ]]> that ends no CDATA, or a value without quotes",
+    "markup-recovered": "a < that begins no tag, a blank in an end tag, a ]]> that ends no CDATA, or a value without right quotes",
 }
 
 
@@ -197,6 +203,8 @@ class _Repairer:
             text, stray = _STRAY_LESS_THAN.subn(b"&lt;", text)
             text, spaced = _SPACED_END_TAG.subn(b"</", text)
             self.counts["markup-recovered"] += stray + spaced
+            text, wrong = _WRONG_QUOTE.subn(_with_right_quote, text, count=_MAX_QUOTED)
+            self.counts["markup-recovered"] += wrong
             text = _UNQUOTED_TAG.sub(self.quoted, text, count=max(self.quotes, 1))
         if b"]]>" in text:  # XML 1.0 §2.4: only to end a CDATA section
             self.counts["markup-recovered"] += text.count(b"]]>")
@@ -243,10 +251,17 @@ class _Repairer:
         return b""
 
 
+def _with_right_quote(found: re.Match[bytes]) -> bytes:
+    before, value, quote = found.groups(b"")
+    closing = b"/" if value.endswith(b"/") else b""
+    return before + value.removesuffix(closing) + quote + closing
+
+
 def _quote_value(found: re.Match[bytes]) -> bytes:
     equals, value = found.groups()
     if value[:1] in (b'"', b"'"):
         return found.group()
+    value = value.rstrip(b"\"'")
     ends_tag = value.endswith(b"/") and found.end() == len(found.string) - 1
     closing = b"/" if ends_tag else b""
     return equals + b'"' + value.removesuffix(closing) + b'"' + closing
