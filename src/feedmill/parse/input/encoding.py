@@ -4,7 +4,8 @@ BOM, then the HTTP charset, then the XML declaration, each only if it is a label
 and the whole body decodes strictly; then detection on a sample, with 003's confidence; then
 replacement. Refinements, written down in docs/decisions/0002: a label of UTF-16 on bytes that are
 plainly not UTF-16 is ignored; bytes that are valid multi-byte UTF-8 beat a declared single-byte
-label; a label of ASCII is asked last when the bytes are not ASCII; a handful of lone high
+label; a label of ASCII is asked last when the bytes are not ASCII, and so is a header of one byte a letter
+beside a declaration of several; a handful of lone high
 bytes is Western; detection is held to 003's list only in strict mode; and replacement happens in
 the declared encoding when that loses less than UTF-8. A lone byte that is no UTF-8 in a document
 that otherwise is UTF-8 is a letter of windows-1252, and text that was encoded twice is decoded
@@ -190,9 +191,17 @@ def _claims(body: bytes, content_type: str | None, limits: ParseLimits) -> list[
     if declared:
         label = declared[1].decode("ascii")
         claims.append(("declaration", label, _usable(label, limits)))
-    if len(claims) > 1 and claims[0][1].lower() in ASCII_LABELS and not body.isascii():
+    if len(claims) > 1 and _is_doubtful(claims[0], claims[1]) and _TELLING.search(body):
         claims.reverse()
     return claims
+
+
+def _is_doubtful(header: _Claim, declared: _Claim) -> bool:
+    """Whether the header is asked last: it says ASCII, or one byte a letter where the document says
+    several, under which other bytes than its own do not decode.
+    """
+    several = declared[2] not in (None, "utf-8", *ONE_BYTE)
+    return header[1].lower() in ASCII_LABELS or (header[2] in ONE_BYTE and several)
 
 
 def _usable(label: str, limits: ParseLimits) -> str | None:

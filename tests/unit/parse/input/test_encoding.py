@@ -207,6 +207,30 @@ def test_a_declaration_is_found_behind_junk() -> None:
     assert feed.encoding_source == "declaration"
 
 
+@pytest.mark.parametrize(
+    ("declared", "codec", "text"),
+    [
+        pytest.param("gb2312", "gbk", "中文新闻", id="simplified Chinese"),
+        pytest.param("Shift_JIS", "cp932", "日本語", id="Japanese"),
+        pytest.param("iso-2022-jp", "iso2022_jp", "日本語", id="seven-bit Japanese"),
+    ],
+)
+def test_a_declaration_of_several_bytes_beats_a_header_of_one(
+    declared: str, codec: str, text: str
+) -> None:
+    feed = read(rss(text, declared).encode(codec), "text/xml; charset=ISO-8859-1")
+
+    assert title_of(feed) == text
+    assert feed.encoding_source == "declaration"
+
+
+def test_a_header_of_one_byte_is_followed_where_the_declaration_does_not_fit() -> None:
+    feed = read(rss("café", "gb2312").encode("latin-1"), "text/xml; charset=ISO-8859-1")
+
+    assert title_of(feed) == "café"
+    assert codes(feed) == ["encoding-mismatch"]
+
+
 def test_a_declaration_quoted_inside_an_entry_is_not_the_documents() -> None:
     sample = '<![CDATA[<?xml version="1.0" encoding="shift_jis"?> é]]>'
 
