@@ -58,16 +58,17 @@ _OPAQUE_SECTION: Final = re.compile(
     rb"""(<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+(?:\]\]>|\Z)|<!--(?:[^-]++|-(?!->))*+(?:-->|\Z))"""
 )
 _VOID: Final = frozenset({b"br", b"hr", b"img", b"input", b"wbr"})
-# No field of an entry holds another: one that begins closes the one before, if that was left open.
+# No field of an entry or feed holds another: one that begins ends the one before, if it was left open.
 # Those that hold HTML are closed by what no HTML has.
 _HTML_FIELDS: Final = (b"description", b"summary", b"content", b"content:encoded")
 _NEVER_IN_HTML: Final = frozenset(
     b"guid id pubDate published updated category comments enclosure author contributor description"
     b" content:encoded dc:creator dc:date dc:subject slash:comments wfw:commentRss"
-    b" feedburner:origLink".split()
+    b" feedburner:origLink language copyright generator managingEditor webMaster lastBuildDate ttl"
+    b" docs".split()
 )
-_PLAIN_FIELDS: Final = (_NEVER_IN_HTML | {b"title", b"link"}).difference(_HTML_FIELDS)
-_FIELDS: Final = _PLAIN_FIELDS.union(_HTML_FIELDS)
+_FIELDS: Final = _NEVER_IN_HTML.union(_HTML_FIELDS, (b"title", b"link"))
+_PLAIN: Final = _FIELDS.union((b"name", b"email", b"uri")).difference(_HTML_FIELDS)
 # &#128; to &#159; are what old Windows programs wrote for windows-1252; feeds still carry them.
 _C1_REFERENCE: Final = re.compile(rb"&#(?:0*+(1(?:2[89]|[345][0-9]))|[xX]0*+([89][0-9A-Fa-f]));")
 # So does a proxy that takes windows-1252 for latin-1 and writes it as UTF-8.
@@ -282,7 +283,7 @@ def _left_open(name: bytes, opened: list[bytes], counts: Counter[bytes]) -> byte
     if name in _NEVER_IN_HTML:
         for field in _HTML_FIELDS:
             tags += _closing(field, opened, counts) if counts[field] else b""
-    if opened and name in _FIELDS and opened[-1] in _PLAIN_FIELDS:
+    while opened and name in _FIELDS and opened[-1] in _PLAIN:
         tags += _closing(opened[-1], opened, counts)
     return tags
 

@@ -124,6 +124,10 @@ def test_nothing_is_mended_in_what_is_sound() -> None:
         ("<a><a></a>", "<a><a></a></a>"),
         ("<a><title>b<link>c</a>", "<a><title>b</title><link>c</link></a>"),
         ("<a><title>b</titel><guid/></a>", "<a><title>b</title><guid/></a>"),
+        (
+            "<a><author><name>b<title>c</a>",
+            "<a><author><name>b</name></author><title>c</title></a>",
+        ),
         ("<a><title>b<b>c</b></title></a>", "<a><title>b<b>c</b></title></a>"),
         (
             "<a><description><p>b<link>c</link><pubDate>d</a>",
