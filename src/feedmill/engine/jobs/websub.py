@@ -61,9 +61,8 @@ async def subscribe(run: JobRun) -> JobResult:
     now = services.clock.now()
     hubs, topic = tuple(job.payload["hubs"]), str(job.payload["topic"])
     known = await services.store.push_subscriptions(feed.id)
-    if (
-        not feed.hubs
-    ):  # without this job they are not renewed: a hub that is announced later is a new one
+    if not feed.hubs and not job.payload.get("by_site"):
+        # Without this job they are not renewed: a hub that is announced later is a new one.
         for one in known:
             await _change(run, one, "ended", "the publisher announces no hub")
         return Done(reason="the feed announces no hub")

@@ -104,14 +104,14 @@ def push_jobs(
     return tuple(jobs)
 
 
-def subscribe_job(feed_id: str, announced: Announced) -> NewJob:
-    """The job that subscribes a feed and renews its lease."""
+def subscribe_job(feed_id: str, announced: Announced, *, by_site: bool = False) -> NewJob:
+    """The job that subscribes a feed and renews its lease; `by_site`: a page announced the hub, no document does."""
     return NewJob(
         kind=SUBSCRIBE,
         key=feed_id,
         url=announced.hubs[0],
         feed_id=feed_id,
-        payload={"hubs": list(announced.hubs), "topic": announced.topic},
+        payload={"hubs": list(announced.hubs), "topic": announced.topic, "by_site": by_site},
         sooner=True,
     )
 

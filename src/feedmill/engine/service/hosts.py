@@ -12,7 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from feedmill.engine.documents.quota import quota_in_words
-from feedmill.engine.poll.push_evidence import push_status, subscribe_job
+from feedmill.engine.poll.push_evidence import SUBSCRIBE, push_status, subscribe_job
 from feedmill.engine.run.services import Services
 from feedmill.errors import ConflictError, NotFoundError
 from feedmill.identify.hashes import volatile_in_words
@@ -206,8 +206,9 @@ async def resubscribe(feed: Feed, services: Services) -> FeedPush:
         if one.state in ("active", "asked"):
             ended = replace(one, state="ended", last_error="asked again by hand")
             await services.store.change_push_subscription(ended)
-    job, now = subscribe_job(feed.id, announced), services.clock.now()
-    before = await services.store.find_job(job.kind, job.key)
+    now, before = services.clock.now(), await services.store.find_job(SUBSCRIBE, feed.id)
+    by_site = not feed.hubs or (before is not None and bool(before.payload.get("by_site")))
+    job = subscribe_job(feed.id, announced, by_site=by_site)
     if before is not None:
         await services.store.cancel_job(before.id, now=now)
     await services.store.add_job(job, now=now, restart=True)

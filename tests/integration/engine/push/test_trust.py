@@ -8,6 +8,8 @@ from tests.support.engine_harness import Stage, titles
 from tests.support.feed_documents import item, rss
 from tests.support.push_harness import (
     announcing,
+    callback,
+    get,
     ping,
     play_push,
     publish_items,
@@ -21,7 +23,7 @@ from feedmill.engine.jobs import websub
 from feedmill.engine.jobs.runner import run_due_jobs
 from feedmill.engine.run.lifecycle import Lifecycle
 from feedmill.engine.service.feed_health import describe_health
-from feedmill.engine.service.hosts import feed_push, list_hubs
+from feedmill.engine.service.hosts import feed_push, list_hubs, resubscribe
 from feedmill.model.feed import Feed
 from feedmill_demo.server.script import Answer, document
 
@@ -217,6 +219,36 @@ def test_hub_that_is_announced_again_after_another_one_or_none_is_asked_again(
         assert await announce(first.hub) == ["/hub", "/hub", "/other"]
         assert await announce(None, days=9) == ["/hub", "/hub", "/other"]
         assert await announce(first.hub) == ["/hub", "/hub", "/hub", "/other"]
+
+    play_push(tmp_path, store_url, story)
+
+
+def test_hub_that_only_the_site_announces_is_kept_and_its_lease_renewed(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        stage.publisher.script("/hub", Answer(status=202), host="127.0.0.1")
+        hub = stage.publisher.url("/hub", host="127.0.0.1")
+        site = stage.publisher.url("/site", host="127.0.0.1")
+        page = f'<html><head><link rel="hub" href="{hub}">'.encode()
+        stage.publisher.script("/site", document(page, "text/html"), host="127.0.0.1")
+        body = rss(item(1)).replace(b"https://paper.example/<", f"{site}<".encode())
+        feed = await stage.add("/feed", document(body))
+        await stage.poll(feed)
+        await resubscribe(await stage.feed(feed), stage.services)
+        await run_push_jobs(stage)
+        found = await subscription(stage, feed)
+        asked = {"hub__topic": found.topic, "hub__challenge": "echo"}
+        await get(callback(stage, found), hub__mode="subscribe", **asked)
+
+        for days in (1, 8):
+            stage.later(days=days)
+            stage.publish(feed, document(body + b"<!-- new -->" * days))
+            await stage.poll(feed)
+            await run_push_jobs(stage)
+
+        assert (await subscription(stage, feed)).state == "active"
+        assert len([one for one in stage.requests("/hub") if one.method == "POST"]) == 2
 
     play_push(tmp_path, store_url, story)
 
