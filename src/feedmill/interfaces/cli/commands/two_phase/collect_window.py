@@ -106,7 +106,8 @@ async def collect_window(config: Config, **given: Any) -> Answer:  # noqa: ANN40
     """
     asked = _Options(**given)
     announce_settings(config)
-    # What is wrong with the options is said before the store is opened.
+    # What is wrong with the options is said before the store is opened and a source is asked.
+    asked.out.parent.stat()
     last = None if asked.last is None else parse_duration(asked.last)
     addresses = _addresses((*asked.feeds, *asked.more), asked.opml)
     topics = load_topics(asked.topic_file, asked.topic_names).topics

@@ -122,6 +122,19 @@ def test_a_source_that_is_no_address_is_said_to_be_none(mill: Mill) -> None:
     assert "scheme nonsense: this is no web address" in said.text
 
 
+def test_a_file_that_cannot_be_written_is_told_before_a_source_is_asked(
+    mill: Mill, publisher: Publisher
+) -> None:
+    publisher.script("/never-asked", answer(on(1, 1)))
+
+    said = mill(
+        "collect-window", *WEEK, publisher.url("/never-asked"), "--out", "missing/week.json"
+    )
+
+    assert (said.status, said.err) == (1, "feedmill: missing: No such file or directory\n")
+    assert publisher.requests_to("/never-asked") == ()
+
+
 def test_a_failed_source_is_told_and_only_all_failing_is_a_failure(
     mill: Mill, publisher: Publisher
 ) -> None:
