@@ -19,6 +19,7 @@ from html import unescape
 from operator import eq
 from struct import pack
 from typing import Final
+from unicodedata import normalize
 from zlib import crc32
 
 from feedmill.model.derived.cluster import Evidence, Sketch, StoryText
@@ -107,9 +108,9 @@ def plain_text(html: str) -> str:
 
 
 def words_of(text: str) -> list[bytes]:
-    """The words in lower case, without punctuation."""
+    """The words in lower case and in one form of each character, without punctuation."""
     if not text.isascii():
-        text = _UNSPACED.sub(r" \g<0> ", _PUNCTUATION.sub(" ", text))
+        text = _UNSPACED.sub(r" \g<0> ", _PUNCTUATION.sub(" ", normalize("NFKC", text)))
     return text.casefold().encode("utf-8", "replace").translate(_SPACES).split()
 
 

@@ -104,6 +104,18 @@ def test_words_are_compared_without_case_and_punctuation() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param("L\u2019e\u0301te\u0301 a\u0300 la co\u0302te", "L\u2019\u00e9t\u00e9 \u00e0 la c\u00f4te", id="accents apart"),
+        pytest.param("\uff21\uff29\u3067\u30cb\u30e5\u30fc\u30b9", "AI\u3067\u30cb\u30e5\u30fc\u30b9", id="full width"),
+        pytest.param("\u1112\u1161\u11ab\u1100\u1173\u11af \u1109\u1175\u11ab\u1106\u116e\u11ab", "\ud55c\uae00 \uc2e0\ubb38", id="Hangul in letters"),
+    ],
+)  # fmt: skip
+def test_spellings_of_one_text_have_the_same_words(one: str, other: str) -> None:
+    assert words_of(one) == words_of(other)
+
+
 def test_markup_and_references_are_no_words() -> None:
     assert words_of(plain_text("<p>A &amp; B<br>C</p>")) == [b"a", b"b", b"c"]
     assert plain_text("plain") == "plain"
