@@ -126,6 +126,7 @@ async def poll_once(
         "updated": counts["updated"],
         "unchanged": counts["unchanged"],
         "waiting": counts["waiting"],
+        "held": counts["held"],
         "normalized_modified_count": counts["modified"],
         "errors": counts["errors"] + watch.crashes + len(ended_by),
         "faults": watch.crashes,
@@ -191,7 +192,9 @@ def _count(counts: Counter[str], failures: list[dict[str, Any]], result: Refresh
     quota = result.feed.quota if result.changes else None
     waiting = quota.waiting if quota else 0
     counts["waiting"] += waiting
-    counts["unchanged"] += fetch.entries_seen - fetch.entries_new - fetch.entries_updated - waiting
+    counts["held"] += len(result.held)
+    told = fetch.entries_new + fetch.entries_updated + waiting + len(result.held)
+    counts["unchanged"] += fetch.entries_seen - told
     if fetch.outcome not in SUCCESSFUL_OUTCOMES:
         counts["errors"] += 1
         failures.append(
@@ -224,6 +227,9 @@ def print_result(result: dict[str, Any]) -> None:
     if result["waiting"]:
         entries = output.format_count(result["waiting"], "entry waits", "entries wait")
         click.echo(f"{entries} for a later poll: `feedmill quota FEED` says why")
+    if result["held"]:
+        entries = output.format_count(result["held"], "new entry is", "new entries are")
+        click.echo(f"{entries} held for review: `feedmill held list`")
     if result["faults"]:
         click.echo(describe_crashes(result["faults"]), err=True)
     for one in result["failures"]:

@@ -403,7 +403,7 @@ def test_new_entries_of_a_screened_tag_wait_until_they_are_exported_and_inserted
     )
     dropped = mill.json("held", "drop", "--all")
 
-    assert synced["new"] == 1
+    assert (synced["new"], synced["held"], synced["unchanged"]) == (1, 2, 0)
     assert [one["id"] for one in mill.json("screen-live", "list")["items"]] == [added["id"]]
     assert sorted(one["title"] for one in waiting) == ["Title 2", "Title 3"]
     assert (exported["candidates"], exported["screened"]) == (2, 2)
@@ -422,10 +422,11 @@ def test_a_standing_screen_holds_and_flags_a_text_that_steers_its_reader(
     mill.ok("add", "--as-is", publisher.url("/live"), "--tag", "green")
     mill.ok("screen-live", "add", "--tag", "green", "--keep-at", "0", "--method", "lexical")
 
-    mill.ok("sync")
+    said = mill.ok("sync").text
     waiting = mill.json("held", "list")["items"]
     lines = mill.ok("held", "list").text.splitlines()
 
+    assert "2 new entries are held for review: `feedmill held list`" in said
     assert {one["title"]: one["is_suspicious"] for one in waiting}[orders] is True
     assert [orders in line for line in lines if "WARNING" in line] == [True]
     assert mill.json("entries")["items"] == []
