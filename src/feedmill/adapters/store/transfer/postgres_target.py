@@ -16,6 +16,7 @@ from feedmill.adapters.failpoints import reach
 from feedmill.adapters.store.check_rows import TABLES, Key
 from feedmill.adapters.store.postgres import partitions
 from feedmill.adapters.store.postgres.pool import ConnectionJob, Database, PgConnection
+from feedmill.adapters.store.statements import insert_into
 from feedmill.adapters.store.tables.codec import Row
 from feedmill.adapters.store.transfer.sqlite_source import RowBatch, Survey, Translation
 from feedmill.errors import ConflictError
@@ -195,12 +196,8 @@ async def _insert(connection: PgConnection, translation: Translation, rows: Sequ
             raise
     else:
         return len(rows)
-    columns = ", ".join(f'"{name}"' for name in translation.new_columns)
-    places = ", ".join(f"${at}" for at in range(1, len(translation.new_columns) + 1))
-    statement = (
-        f"INSERT INTO {table.name} ({columns}) VALUES ({places})"
-        " ON CONFLICT DO NOTHING RETURNING true"
-    )
+    insert = insert_into(table.name, translation.new_columns)
+    statement = f"{insert} ON CONFLICT DO NOTHING RETURNING true"
     return sum([bool(await connection.fetchval(statement, *row)) for row in rows])
 
 
