@@ -259,7 +259,10 @@ class SecretKeyError(FeedmillError):
 DAMAGED_ROW: Final = "damaged-row"
 CORRUPT: Final = "corrupt"
 DAMAGE: Final = (DAMAGED_ROW, CORRUPT)
-DAMAGE_HINT: Final = "`feedmill verify` names every damaged row and says how to repair it"
+DAMAGE_HINT: Final = (
+    "`feedmill verify` names every damaged row, where the store can be opened;"
+    " docs/how-to/back-up-and-restore.md says how to repair it"
+)
 
 
 class StoreError(ReasonedError):  # busy, disk-full, io-error, read-only, corrupt, cannot-open, …
@@ -279,11 +282,20 @@ class MigrationError(StoreError):
     """The database does not fit this version of feedmill."""
 
 
+# Of a BlobError: one document cannot be read, others can.
+RAW_DAMAGE: Final = ("damaged", "moved")
+RAW_DAMAGE_HINT: Final = (
+    "`feedmill verify` names every raw document that is missing or damaged;"
+    " docs/how-to/back-up-and-restore.md says how to repair the raw store"
+)
+
+
 class BlobError(FeedmillError):
     """The raw store cannot keep or give bytes; of a body that was to be kept, nothing was."""
 
     def __init__(self, reason: str, message: str) -> None:
         self.reason = reason  # disk-full, io-error, read-only, cannot-open, too-slow, damaged, …
+        self.hint = RAW_DAMAGE_HINT if reason in RAW_DAMAGE else ""
         super().__init__(message)
 
 

@@ -49,32 +49,29 @@ async def run_doctor(config: Config) -> list[dict[str, Any]]:
     checks = [Check(name="configuration", ok=True, detail="all settings are valid")]
     checks += await doctor.run_checks(Path(config.store.home), now=SystemClock().now())
     places = [] if config.blobs.url is None else await _examined("raw store", _raw_store, config)
-    places += [] if config.store.url is None else await _examined("store", _store, config)
+    has_store = _has_store(config)
+    if has_store:
+        places += await _examined("store", _store, config)
     checks += places
     if all(check.ok for check in places):
-        has_store = _has_store(config)
         if has_store:
             checks += await _examined("rows", _rows, config)
         checks += await _examined("raw index", _raw_index, config)
         if has_store:
-            checks += await _examined("secrets", _secrets, config, joint=". ")
+            checks += await _examined("secrets", _secrets, config)
             checks += await _examined("extensions", _extensions, config)
     checks += _extras(config)
     return [*map(to_builtins, checks), _user_agent(config)]
 
 
 async def _examined(
-    name: str,
-    examine: Callable[[Config], Awaitable[list[Check]]],
-    config: Config,
-    *,
-    joint: str = " ",
+    name: str, examine: Callable[[Config], Awaitable[list[Check]]], config: Config
 ) -> list[Check]:
     """What an examination finds; an error that ends it is a failed check of this name."""
     try:
         return await examine(config)
     except FeedmillError as problem:
-        detail = f"{problem}{joint}{problem.hint}".strip()
+        detail = ". ".join(filter(None, (f"{problem}", problem.hint)))
         return [Check(name=name, ok=False, detail=detail)]
 
 
@@ -130,6 +127,10 @@ async def warn_if_raw_not_shared(services: Services, watch: Lifecycle) -> None:
 
 
 async def _store(config: Config) -> list[Check]:
+    """Whether PostgreSQL has every migration; of a file, nothing once it can be opened."""
+    if config.store.url is None:
+        async with _opened_store(config):
+            return []
     missing = await missing_migrations(config)
     detail = f"{mask_secrets(config.store.url or '')} is reachable"
     if missing:
@@ -254,6 +255,8 @@ async def _raw_problem(config: Config, store: RawIndex, blobs: Blobs, now: datet
     owner = await raw_store.check_raw_owner(store, blobs)
     if not owner.is_ours:
         return raw_store.describe_owner(owner)
+    if missing := await raw_store.missing_segments(store, blobs):
+        return raw_store.describe_missing(missing, blobs.place)
     before = raw_store.grace_ends(now, config.store.segment_grace_sec)
     lost = await raw_store.unindexed_segments(store, blobs, before=before)
     return raw_store.describe_unindexed(lost) if lost else ""

@@ -43,7 +43,7 @@ def too_slow_error(patience_sec: float) -> BlobError:
 def damaged_error(segment: str, offset: int, problem: str) -> BlobError:
     """A record that is not what was written."""
     where = f"segment {segment} at {offset}"
-    return BlobError("damaged", f"{where}: {problem}; fetch the document again")
+    return BlobError("damaged", f"{where}: {problem}")
 
 
 def not_a_segment_error(name: str) -> BlobError:
@@ -59,4 +59,4 @@ def too_new_error(segment: str) -> BlobError:
 
 def moved_error(segment: str) -> BlobMoved:
     """A segment that is not there: it was re-encoded or dropped since the index was asked."""
-    return BlobMoved("moved", f"segment {segment} is gone; ask the index again")
+    return BlobMoved("moved", f"segment {segment} is not in the raw store")

@@ -19,6 +19,10 @@ REPAIR: Final = (
     "to repair the store, stop feedmill and keep a copy of the database, then put a backup back, rebuild the store from the raw"
     " documents (`feedmill restore`), or correct the named rows with the tools of the database; see docs/how-to/back-up-and-restore.md"
 )
+REPAIR_RAW: Final = (
+    "to repair the raw store, put its segments back from a backup, or run `feedmill blobs adopt` where documents were packed"
+    " into other segments; without them entries, feeds and events stay, and these documents cannot be replayed"
+)
 _NAMED: Final = 100  # rows of a table; the rest is counted
 _BATCH: Final = 500  # entries of one transaction
 

@@ -209,6 +209,14 @@ async def unindexed_segments(
     )
 
 
+async def missing_segments(store: RawIndex, blobs: Blobs) -> tuple[str, ...]:
+    """Segments that the index points into and that are not there."""
+    in_use = await store.segments_in_use()
+    gone = in_use - {one.name for one in await blobs.segments()}
+    # One that was packed or purged meanwhile is not used any more.
+    return tuple(sorted(gone & await store.segments_in_use())) if gone else ()
+
+
 async def holds_only_known(
     segment: str, there: frozenset[str], store: RawIndex, blobs: Blobs
 ) -> bool:
@@ -238,14 +246,28 @@ def describe_owner(found: RawOwner) -> str:
     return f"the raw store {found.place} {whose}: nothing in it is packed or deleted. {OWNER_HINT}"
 
 
+def describe_missing(segments: Sequence[str], place: str) -> str:
+    """One sentence about segments that are not there."""
+    plural = "segment" if len(segments) == 1 else "segments"
+    names = _named(segments)
+    return (
+        f"{len(segments)} {plural} of the raw store {place} cannot be found ({names}): `feedmill verify` names their documents;"
+        " put them back from a backup, or run `feedmill blobs adopt` where they were packed into other segments"
+    )
+
+
+def _named(segments: Sequence[str]) -> str:
+    more = f" and {len(segments) - _NAMED} more" if len(segments) > _NAMED else ""
+    return f"{', '.join(segments[:_NAMED])}{more}"
+
+
 def describe_unindexed(segments: Sequence[Segment]) -> str:
     """One sentence about segments that the index does not know."""
-    names = ", ".join(one.name for one in segments[:_NAMED])
-    more = f" and {len(segments) - _NAMED} more" if len(segments) > _NAMED else ""
+    names = _named([one.name for one in segments])
     size = sum(one.size_bytes for one in segments) / 1e6
     plural = "segment holds" if len(segments) == 1 else "segments hold"
     return (
-        f"{len(segments)} {plural} documents that no index knows ({size:,.1f} MB: {names}{more}): "
+        f"{len(segments)} {plural} documents that no index knows ({size:,.1f} MB: {names}): "
         "`feedmill blobs adopt` indexes them"
     )
 

@@ -13,7 +13,13 @@ from typing import Any, Final, Protocol
 
 from feedmill.engine.documents.fetched import tidy_media
 from feedmill.engine.documents.raw_documents import decode_note
-from feedmill.engine.maintain.check_store import REPAIR, check_store, reindex, unless_damaged
+from feedmill.engine.maintain.check_store import (
+    REPAIR,
+    REPAIR_RAW,
+    check_store,
+    reindex,
+    unless_damaged,
+)
 from feedmill.engine.maintain.publishers_clock import check_clock
 from feedmill.engine.maintain.raw_store import (
     check_raw_owner,
@@ -311,10 +317,22 @@ async def verify_integrity(
     """
     checked = await check_store(store, on_rows=on_rows)
     problems = [*checked.problems]
-    raw: dict[str, Any] = {"documents": 0, "orphans": 0, "unindexed_segments": [], "problems": []}
+    raw: dict[str, Any] = {
+        "documents": 0,
+        "orphans": 0,
+        "unindexed_segments": [],
+        "problems": [],
+        "is_damaged": False,
+    }
     raw = await unless_damaged(_verify_raw(store, blobs, before), raw, problems)
-    repair = REPAIR if problems else None
-    return {"rows": checked.rows, **raw, "problems": problems + raw["problems"], "repair": repair}
+    repair = [REPAIR] if problems else []
+    repair += [REPAIR_RAW] if raw.pop("is_damaged") else []
+    return {
+        "rows": checked.rows,
+        **raw,
+        "problems": problems + raw["problems"],
+        "repair": "; ".join(repair) or None,
+    }
 
 
 async def _verify_raw(store: RawIndex, blobs: Blobs, before: datetime | None) -> dict[str, Any]:
@@ -335,6 +353,7 @@ async def _verify_raw(store: RawIndex, blobs: Blobs, before: datetime | None) ->
         "orphans": len(found) - len(harm),
         "unindexed_segments": [one.name for one in lost],
         "problems": problems,
+        "is_damaged": any(problem.fault in ("missing", "damaged") for problem in harm),
     }
 
 

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from feedmill.engine.documents.raw_documents import FULL_TEXT, load_body, load_document
+from feedmill.engine.documents.raw_documents import FULL_TEXT, load_document
 from feedmill.engine.documents.read_document import (
     ComparedDocument,
     NotAFeed,
@@ -29,6 +29,7 @@ from feedmill.engine.poll.fetch_record import with_reading
 from feedmill.engine.poll.live_screening import apply_live_screen, held_rows
 from feedmill.engine.run.memory_budget import PARSE_THREADS
 from feedmill.engine.run.services import Services, each_page
+from feedmill.errors import RAW_DAMAGE, BlobError
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.identify.hashes import recipe_of
 from feedmill.model.base import Value, filled
@@ -79,9 +80,11 @@ async def replay(feed: Feed, services: Services, *, write: bool = False) -> Repl
     fetch = await services.store.fetch(fetch_id) if fetch_id else None
     if fetch is None or fetch.body_sha256 is None:
         return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome="no-raw-document")
-    body = await load_body(fetch.body_sha256, services.store, services.blobs)
+    document = await _load(fetch, services)
+    if document is None:
+        return Replayed(feed_id=feed.id, fetch_id=fetch_id, outcome="no-raw-document")
     read = await read_and_compare(
-        RawDocument(body=body, url=fetch.final_url, content_type=fetch.content_type),
+        document,
         feed,
         services.store,
         services.config,
@@ -102,6 +105,16 @@ async def replay(feed: Feed, services: Services, *, write: bool = False) -> Repl
         unchanged=read.seen - len(found),
         written=write,
     )
+
+
+async def _load(fetch: FetchRecord, services: Services) -> RawDocument | None:
+    """The document of a fetch; None when it is not kept any more, is missing or damaged: `verify` names those."""
+    try:
+        return await load_document(fetch, services.store, services.blobs)
+    except BlobError as problem:
+        if problem.reason not in RAW_DAMAGE:
+            raise
+        return None
 
 
 async def _write(
@@ -179,7 +192,7 @@ class FeedReading(Value):
     feed_id: str
     reader: str
     documents: int = 0
-    missing: int = 0  # documents that are not kept any more
+    missing: int = 0  # documents that are not kept any more, or cannot be read
     entries: tuple[EntryReading, ...] = ()
     differences: tuple[HistoryDifference, ...] = ()  # from what the fetches recorded
 
@@ -205,7 +218,7 @@ async def read_history(
     documents = missing = 0
     anew = replace(feed, reader_version=None)
     for fetch in await _documents(feed, services, since, until):
-        document = await load_document(fetch, services.store, services.blobs)
+        document = await _load(fetch, services)
         if document is None:
             missing += 1
             continue

@@ -123,6 +123,21 @@ def test_fresh_postgresql_over_an_existing_home_sweeps_nothing_and_says_so(
     assert "another store" in within(fresh, status).advice[0]
 
 
+def test_doctor_says_that_segments_are_gone_with_their_documents(config: Config) -> None:
+    async def drop_one(services: Services) -> None:
+        await ingest(services)
+        await services.blobs.drop(min(await segment_names(services)))
+
+    within(config, drop_one)
+
+    checks = {one["name"]: one for one in asyncio.run(run_doctor(config))}
+    assert not checks["raw index"]["ok"]
+    assert "1 segment of the raw store" in checks["raw index"]["detail"]
+    assert "feedmill verify" in checks["raw index"]["detail"]
+    found = within(config, lambda services: verify_integrity(services.store, services.blobs))
+    assert "put its segments back" in found["repair"]
+
+
 def test_fresh_index_that_has_polled_sweeps_nothing_of_the_old_one(
     config: Config, migrated_dsn: str
 ) -> None:

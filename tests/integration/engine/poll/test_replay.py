@@ -15,6 +15,7 @@ from feedmill.engine.poll.replay import (
     against_reading,
     against_store,
     read_history,
+    replay,
 )
 from feedmill.model.feed import Feed
 from feedmill_demo.server.script import document
@@ -51,6 +52,22 @@ def test_history_under_the_same_reader_shows_no_difference(play: Play) -> None:
 
         assert (history.documents, history.entries, history.missing) == (4, 4, 0)
         assert history.differences == ()
+
+    play(story)
+
+
+def test_document_that_is_missing_or_damaged_costs_itself_alone(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        feed = await _polled(stage)
+        await stage.services.blobs.seal()
+        for segment in await stage.services.blobs.segments():
+            await stage.services.blobs.drop(segment.name)
+
+        reading = await read_history(feed, stage.services)
+        last = await replay(feed, stage.services)
+
+        assert (reading.documents, reading.missing) == (0, 4)
+        assert last.outcome == "no-raw-document"
 
     play(story)
 

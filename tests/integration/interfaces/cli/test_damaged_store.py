@@ -138,6 +138,21 @@ def test_verify_and_doctor_end_with_1_and_no_traceback_over_a_damaged_page(
     assert "Traceback" not in found.err + examined.err
 
 
+def test_store_that_cannot_be_opened_leads_to_its_repair_and_not_to_the_same_error(
+    mill: Mill, publisher: Publisher
+) -> None:
+    two_feeds(mill, publisher)
+    (mill.home / "feedmill.db").write_bytes(b"no database at all" * 999)
+
+    found, examined = mill("verify"), mill("doctor", "--json")
+
+    assert found.status == 1
+    assert "feedmill verify" not in found.err
+    assert "docs/how-to/back-up-and-restore.md" in found.err
+    failed = [one["detail"] for one in examined.json["items"] if "no database" in one["detail"]]
+    assert len(failed) == 1
+
+
 def overwrite_page(path: Path, text: bytes) -> None:
     """Overwrite the head of the first leaf page of a table in whose rows the text stands."""
     data = bytearray(path.read_bytes())

@@ -62,6 +62,11 @@ _REASONS: Final = {
     sqlite3.SQLITE_NOTADB: (CORRUPT, "the file is no database; point feedmill somewhere else"),
 }
 
+_NO_DATABASE_HINT: Final = (
+    "put a backup back, or move the file away and fill a new store with `feedmill restore`:"
+    " docs/how-to/back-up-and-restore.md"
+)
+
 # Adds a key that no entry has; the single writer asks and inserts in one statement of one transaction.
 ADD_KEY: Final = (
     "INSERT INTO entry_identities (entry_id, lookup_hash, lookup_no, key_type, key_value)"
@@ -110,6 +115,8 @@ def store_error(error: BaseException, path: str = "the store") -> StoreError:
     code = _system_code(error) if isinstance(error, OSError) else error_code(error)
     reason, advice = _REASONS.get(code, ("failed", "this is a fault in feedmill"))
     hint = DAMAGE_HINT if reason == CORRUPT else ""
+    if code == sqlite3.SQLITE_NOTADB:
+        hint = _NO_DATABASE_HINT
     return StoreError(
         f"{path}: {advice} ({type(error).__name__}: {error})", reason=reason, hint=hint
     )

@@ -216,7 +216,7 @@ def _compare(names: tuple[str, ...] | None, asked: _History) -> Counter[str]:
         f" {totals['read_entries']} entries: {kinds}"
     )
     if totals["missing"]:
-        click.echo(f"{totals['missing']} documents are not kept any more")
+        click.echo(f"{totals['missing']} documents are not kept any more, or cannot be read")
     return totals
 
 
