@@ -222,8 +222,8 @@ def _failure_level(counts: BudgetCounts) -> LevelShape:
         met=counts.over_budget == 0,
         measured=counts.polls,
         missed=counts.over_budget,
-        words=f"{counts.failed_ours} of {counts.polls} polls failed through our own fault;"
-        f" {counts.over_budget} of {counts.feeds} feeds are over their budget of"
+        words=f"{counts.failed_ours:,} of {counts.polls:,} polls failed through our own fault;"
+        f" {counts.over_budget:,} of {counts.feeds:,} feeds are over their budget of"
         f" {FAILED_TARGET:.0%} a day",
     )
 
@@ -237,7 +237,7 @@ def _freshness_level(fresh: Freshness) -> LevelShape:
         met=value is None or value >= FRESH_TARGET,
         measured=fresh.feeds,
         missed=fresh.late,
-        words=f"{fresh.feeds - fresh.late} of {fresh.feeds} feeds were polled within twice their"
+        words=f"{fresh.feeds - fresh.late:,} of {fresh.feeds:,} feeds were polled within twice their"
         f" interval (target {FRESH_TARGET:.0%})",
     )
 
