@@ -23,6 +23,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from feedmill.canonicalise.discovery.html_page import plain_url
 from feedmill.canonicalise.discovery.search import FindOptions
 from feedmill.canonicalise.policies import adds_only_tracking
 from feedmill.canonicalise.urls import http_url, join_url, split_url
@@ -64,7 +65,7 @@ def detect_move(
     for source, url in _named(feed, answer, read):
         if source == "self" and feed.overrides.disable_autodiscovery:
             continue
-        target = http_url(url) if url else None
+        target = plain_url(url) if url else None
         if target is None or not is_move(feed.url, target):
             continue
         if before is None or before.url != target:
@@ -230,7 +231,7 @@ def _changed_self(feed: Feed, read: ComparedDocument) -> str | None:
     """
     now = read.clean.self_url
     if feed.move is not None and feed.move.source == "self" and now is not None:
-        return now if http_url(now) == feed.move.url else None
+        return now if plain_url(now) == feed.move.url else None
     return now if feed.self_url is not None and now != feed.self_url else None
 
 

@@ -196,6 +196,25 @@ class TestAnnouncements:
 
         play(story)
 
+    def test_neither_a_fragment_nor_credentials_are_a_part_of_an_announced_address(
+        self, play: Play
+    ) -> None:
+        async def story(stage: Stage) -> None:
+            own, new = stage.publisher.url("/feed"), stage.publisher.url("/new")
+            secret = new.replace("://", "://ann:secret@")
+            stage.publisher.script("/new", document(numbered(1, 2)))
+            feed = await stage.add("/feed", announcing(f"{own}#top", 1, 2))
+
+            at_home = await stage.poll(feed)
+            stage.publish(feed, announcing(f"{secret}#top", 1, 2))
+            elsewhere = await stage.poll(feed)
+
+            assert at_home.move is None
+            assert elsewhere.move is not None
+            assert elsewhere.move.url == new
+
+        play(story)
+
     def test_an_address_that_only_leads_home_is_no_move(self, play: Play) -> None:
         async def story(stage: Stage) -> None:
             stage.publisher.script("/other", redirect("/feed"))
