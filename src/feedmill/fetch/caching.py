@@ -6,6 +6,7 @@ ETag and Last-Modified are learnt from a response, renewed by a 304 and sent bac
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Literal
 
 from feedmill.fetch.headers import (
     header_list,
@@ -40,6 +41,12 @@ def freshness_sec(headers: Headers, received_at: datetime) -> float | None:
     ages = [value for name, value in directives if name == "max-age"]
     lifetime = _max_age(ages) if ages else _expires(headers, received_at)
     return None if lifetime is None else max(0.0, lifetime - _age(headers))
+
+
+def freshness_source(headers: Headers) -> Literal["max-age", "expires"]:
+    """Which of the two the freshness comes from: max-age goes before Expires (RFC 9111 4.2.1)."""
+    has_max_age = any(name == "max-age" for name, _ in cache_directives(headers))
+    return "max-age" if has_max_age else "expires"
 
 
 def cache_directives(headers: Headers) -> tuple[tuple[str, str], ...]:

@@ -143,8 +143,12 @@ def _sentence(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
             return f"So that feeds do not come all at once, the wait becomes {after}."
         case "freshness-floor":
             assert hints.freshness_sec is not None  # nothing else makes such a step
-            until, source = _after(inputs, step.after), hints.freshness_sec.source
-            return f"The last answer is fresh until {until} ({source}), so the poll waits for that."
+            hint = hints.freshness_sec
+            until = instant_in_words(hint.seen_at + timedelta(seconds=hint.value))
+            but = (
+                f", but {after} is the longest wait" if hint.value > config.max_interval_sec else ""
+            )
+            return f"The last answer is fresh until {until} ({hint.source}), so the poll waits for that{but}."
         case "retry-after-floor":
             return f"The server asked for a pause that lasts another {after}."
         case "quiet-window":

@@ -4,7 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from feedmill.fetch.caching import cache_directives, freshness_sec, lead_over_server
+from feedmill.fetch.caching import (
+    cache_directives,
+    freshness_sec,
+    freshness_source,
+    lead_over_server,
+)
 from feedmill.model.fetch import Headers
 
 _NOW = datetime(2025, 10, 14, 9, 30, 0, tzinfo=UTC)
@@ -80,3 +85,10 @@ def test_lead_over_a_server_is_told_by_its_date_and_the_age_of_a_copy(
     noon = datetime(2025, 10, 14, 12, tzinfo=UTC)
 
     assert lead_over_server(headers, noon) == lead
+
+
+def test_the_source_of_freshness_is_max_age_before_expires() -> None:
+    expires = ("Expires", "Tue, 14 Oct 2025 12:30:00 GMT")
+
+    assert freshness_source((expires,)) == "expires"
+    assert freshness_source((("Cache-Control", "max-age=60"), expires)) == "max-age"

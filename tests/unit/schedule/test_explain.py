@@ -170,11 +170,26 @@ def test_the_last_sentence_tells_the_health_of_the_feed(
     assert sentences[-1] == ending
 
 
-def test_an_answer_that_stays_fresh_is_explained_by_the_moment_at_which_it_goes_stale() -> None:
+@pytest.mark.parametrize(
+    ("fresh_sec", "sentence"),
+    [
+        (
+            7_200,
+            "The last answer is fresh until 2025-10-14 03:50:00 UTC (expires), so the poll waits for that.",
+        ),
+        (
+            259_200,
+            "The last answer is fresh until 2025-10-17 01:50:00 UTC (expires), so the poll waits for that, but 1 d is the longest wait.",
+        ),
+    ],
+)
+def test_an_answer_that_stays_fresh_is_explained_by_the_moment_at_which_it_goes_stale(
+    fresh_sec: int, sentence: str
+) -> None:
     decision = decide_next_poll(
         ScheduleState(interval_sec=900),
         outcome_of_status(304),
-        merge_hints(Hints(), seen_at=NOW, freshness_sec=7_200),
+        merge_hints(Hints(), seen_at=NOW, freshness_sec=fresh_sec, freshness_source="expires"),
         now=NOW,
         feed_id="feed",
         config=STILL,
@@ -182,10 +197,7 @@ def test_an_answer_that_stays_fresh_is_explained_by_the_moment_at_which_it_goes_
 
     sentences = explain_decision(decision)
 
-    assert (
-        "The last answer is fresh until 2025-10-14 03:50:00 UTC (max-age), so the poll waits for that."
-        in sentences
-    )
+    assert sentence in sentences
 
 
 def test_update_period_of_the_publisher_is_explained_as_its_wish() -> None:

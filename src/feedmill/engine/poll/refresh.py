@@ -59,6 +59,7 @@ from feedmill.engine.poll.push_evidence import (
 from feedmill.engine.run.memory_budget import MemoryShare
 from feedmill.engine.run.services import Services
 from feedmill.errors import DAMAGE, StoreError
+from feedmill.fetch.caching import freshness_source
 from feedmill.fetch.plan import EXHAUSTED, validators_to_send
 from feedmill.model.event import NewEvent
 from feedmill.model.feed import BlobRef, Feed, FetchRecord, Lane, MoveCandidate
@@ -251,11 +252,13 @@ def _conclude(
     now, verdict = answer.at, answer.verdict
     read = reading if isinstance(reading, ComparedDocument) else None
     outcome = _outcome(verdict, reading)
+    fresh_sec = None if isinstance(verdict, Gone) else verdict.freshness_sec
     hints = merge_hints(
         feed.hints,
         seen_at=now,
         publisher=read.parsed.hints if read else None,
-        freshness_sec=None if isinstance(verdict, Gone) else verdict.freshness_sec,
+        freshness_sec=fresh_sec,
+        freshness_source=freshness_source(answer.response.headers) if fresh_sec else "max-age",
         retry_after_sec=outcome.retry_after_sec,
     )
     with span("decide") as deciding:

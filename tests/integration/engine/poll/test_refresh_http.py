@@ -290,6 +290,9 @@ def test_freshness_is_read_as_the_standard_says(
         floored = "freshness-floor" in await _codes(stage, feed)
         assert floored == (floor_sec is not None)
         if floor_sec is not None:
+            hint = (await stage.feed(feed)).hints.freshness_sec
+            assert hint is not None
+            assert hint.source == ("max-age" if "Cache-Control" in dict(headers) else "expires")
             assert await stage.wait_until_due(feed) == timedelta(seconds=floor_sec)
 
     play(story)
