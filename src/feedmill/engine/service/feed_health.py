@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.memory_budget import PARSE_THREADS
 from feedmill.engine.run.services import Services
-from feedmill.engine.service.hosts import effects_in_words, hold_in_words
+from feedmill.engine.service.hosts import PAUSED, effects_in_words, hold_in_words
 from feedmill.fetch.figures import SUCCESSFUL_OUTCOMES
 from feedmill.identify.hashes import volatile_levels
 from feedmill.model.addresses import mask_address
@@ -203,7 +203,7 @@ def _words(
 
 def _state(feed: Feed, kind: HealthKind, now: datetime) -> str:
     if kind == "paused":
-        return "The feed is paused: it is not polled until it is resumed."
+        return PAUSED
     if kind == "not-polled":
         return "The feed has not been polled yet."
     if kind == "well":

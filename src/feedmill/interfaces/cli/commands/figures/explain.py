@@ -5,7 +5,7 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.service.hosts import effects_in_words
+from feedmill.engine.service.hosts import effects_in_words, hold_in_words
 from feedmill.engine.service.queries import explain_schedule
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.options import option
@@ -24,6 +24,7 @@ async def explain(services: Services, feed: str, history: int) -> Answer:
     told = await explain_schedule(found, services, limit=history)
     decisions = [(decision_wire(one, words), words) for one, words in told]
     effects = await effects_in_words(found, services)
+    hold = None if decisions else await hold_in_words(found, services)
     shape = {
         "items": [shape for shape, _ in decisions],
         "next": None,
@@ -35,6 +36,8 @@ async def explain(services: Services, feed: str, history: int) -> Answer:
         title = found.title or mask_address(found.url)
         if not decisions:
             click.echo(f"{title}: not polled yet")
+        if hold is not None:
+            show_text(hold)
         for one, words in decisions:
             click.echo(style_text(f"{title}, decided {one['decided_at']}", bold=True))
             for sentence in words:

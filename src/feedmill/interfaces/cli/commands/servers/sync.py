@@ -80,7 +80,7 @@ def sync(feeds: tuple[str, ...], *, force: bool, taps: bool) -> None:
     if is_json():
         output.show_json(result)
     else:
-        print_result(result)
+        print_result(result, asked=force or bool(feeds))
     if stopped:
         exit_interrupted("interrupted; what is counted above is kept")
     if ended_by:
@@ -210,14 +210,18 @@ def _count(counts: Counter[str], failures: list[dict[str, Any]], result: Refresh
         )
 
 
-def print_result(result: dict[str, Any]) -> None:
-    """Print what one round of polls brought."""
+def print_result(result: dict[str, Any], *, asked: bool = False) -> None:
+    """Print what one round of polls brought; feeds that were `asked` for are due, whatever the schedule says."""
     if not result["feeds_checked"] and not result["errors"]:
         due = result["next_due_at"]
         none = (
             "no feeds to poll; try: feedmill add https://example.com/feed, or feedmill resume FEED"
         )
-        click.echo(f"nothing is due before {due}; --force polls now" if due else none)
+        if due and asked:
+            none = "nothing can be polled now: `feedmill explain FEED` says why"
+        elif due:
+            none = f"nothing is due before {due}; --force polls now"
+        click.echo(none)
         return
     click.echo(
         f"{output.format_count(result['feeds_checked'], 'feed')} checked, {result['feeds_nochange']} without change: "
