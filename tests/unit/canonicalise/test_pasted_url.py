@@ -302,6 +302,7 @@ def test_what_is_no_wordpress_feed_has_no_candidates(url: str) -> None:
             "http://010.0.0.1,", ["http://010.0.0.1,/"], id="never an address in disguise"
         ),
         pytest.param("https://e.example/a", ["https://e.example/a"], id="none"),
+        pytest.param("e.example: https://f.example/a", ["https://f.example/a"], id="a name before"),
     ],
 )
 def test_an_address_without_its_full_stop_is_asked_second(
