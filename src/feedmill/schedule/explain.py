@@ -162,6 +162,8 @@ def _sentence(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
             return f"The feed's hub pushes what it publishes, so the poll is a safety check after {after}."
         case "push-only":
             return f"The feed is set to push only, so it is polled every {after}."
+        case "price" | "window" if step.after <= config.min_interval_sec:
+            return f"{_expected(step, inputs)}, which is worth a request, but this is the shortest interval"
         case "price":
             return (
                 f"{_expected(step, inputs)}, and will together have waited {_price(inputs, config)},"

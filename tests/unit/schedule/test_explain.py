@@ -287,6 +287,15 @@ def test_a_forecast_says_when_the_ceiling_or_that_of_quiet_feeds_applies() -> No
     )
 
 
+def test_a_forecast_says_when_the_shortest_interval_applies() -> None:
+    often = [NOW - timedelta(hours=number) for number in range(1, 500)]
+
+    said = forecast(learnt(often), min_interval_sec=43_200)
+
+    assert "which is worth a request, but this is the shortest interval" in said
+    assert "the price of a request" not in said
+
+
 def test_a_price_below_a_second_is_told_as_a_fraction() -> None:
     often = [NOW - timedelta(seconds=90 * number) for number in range(1, 500)]
 
