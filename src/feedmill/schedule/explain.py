@@ -131,9 +131,9 @@ def _sentence(step: Step, inputs: Inputs, config: ScheduleConfig) -> str:
         case "cadence" | "silence":
             return _pace(inputs)
         case "ttl-floor":
-            return _asked(hints.ttl_sec)
+            return _asked(hints.ttl_sec, config)
         case "update-period-floor":
-            return _asked(hints.update_period_sec)
+            return _asked(hints.update_period_sec, config)
         case "retry-after":
             return (
                 f"The server answered HTTP {inputs.outcome.http_status} and asked for a pause of"
@@ -203,10 +203,13 @@ def _pace(inputs: Inputs) -> str:
     return f"{usual}, but the last one is {duration_in_words(silence)} old"
 
 
-def _asked(hint: Hint[int] | None) -> str:
+def _asked(hint: Hint[int] | None, config: ScheduleConfig) -> str:
     assert hint is not None  # nothing else makes such a step
     asked, seen = duration_in_words(hint.value), instant_in_words(hint.seen_at)
-    return f"The publisher asks for {asked} between polls ({hint.source}, last seen {seen})"
+    words = f"The publisher asks for {asked} between polls ({hint.source}, last seen {seen})"
+    if hint.value <= config.max_interval_sec:
+        return words
+    return f"{words}, and {duration_in_words(config.max_interval_sec)} is the longest interval"
 
 
 def _after(inputs: Inputs, seconds: float) -> str:

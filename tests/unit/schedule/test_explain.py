@@ -200,6 +200,25 @@ def test_an_answer_that_stays_fresh_is_explained_by_the_moment_at_which_it_goes_
     assert sentence in sentences
 
 
+def test_a_wish_beyond_the_longest_interval_is_explained_by_both() -> None:
+    decision = decide_next_poll(
+        ScheduleState(interval_sec=900),
+        outcome_of_status(304),
+        merge_hints(Hints(), publisher=PublisherHints(update_period="weekly"), seen_at=NOW),
+        now=NOW,
+        feed_id="feed",
+        config=STILL,
+    )
+
+    assert any(
+        "asks for 7 d between polls" in sentence
+        and sentence.endswith(
+            "1 d is the longest interval, so the interval goes from 18 min 45 s to 1 d."
+        )
+        for sentence in explain_decision(decision)
+    )
+
+
 def test_update_period_of_the_publisher_is_explained_as_its_wish() -> None:
     said = PublisherHints(update_period="daily", update_frequency=2)
     decision = decide_next_poll(
