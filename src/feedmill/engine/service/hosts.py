@@ -30,9 +30,9 @@ from feedmill.schedule.explain import circuit_in_words, duration_in_words, insta
 from feedmill.schedule.follow_up import BACKFILL, is_backfilled
 from feedmill.schedule.host_pace import host_of_lane, host_state, limited_until
 
+PAUSED: Final = "The feed is paused: it is not polled until it is resumed."
 _MOST: Final = 1_000
 _USUAL: Final = 100
-PAUSED: Final = "The feed is paused: it is not polled until it is resumed."
 _SLOWED: Final = 1.05  # a smaller factor makes no difference
 
 
@@ -112,7 +112,7 @@ def host_in_words(host: HostShape) -> str:
 
 
 async def hold_in_words(feed: Feed, services: Services) -> str | None:
-    """Why a feed is not polled although its time has come or will come: it is paused, or its host; None when it is free."""
+    """Why a feed is not polled although its time has come or will come: it is paused, or its host; None: it is free."""
     if feed.paused:
         return PAUSED
     pace = await services.store.host_pace(feed.url)

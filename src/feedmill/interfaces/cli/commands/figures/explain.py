@@ -4,8 +4,9 @@
 import click
 
 from feedmill.engine.run.services import Services
+from feedmill.engine.service.feed_health import describe_health
 from feedmill.engine.service.feed_lookup import resolve_feed
-from feedmill.engine.service.hosts import effects_in_words, hold_in_words
+from feedmill.engine.service.hosts import effects_in_words
 from feedmill.engine.service.queries import explain_schedule
 from feedmill.interfaces.cli.command import Answer, command
 from feedmill.interfaces.cli.options import option
@@ -24,7 +25,7 @@ async def explain(services: Services, feed: str, history: int) -> Answer:
     told = await explain_schedule(found, services, limit=history)
     decisions = [(decision_wire(one, words), words) for one, words in told]
     effects = await effects_in_words(found, services)
-    hold = None if decisions else await hold_in_words(found, services)
+    health = None if told else await describe_health(found, services)
     shape = {
         "items": [shape for shape, _ in decisions],
         "next": None,
@@ -34,17 +35,17 @@ async def explain(services: Services, feed: str, history: int) -> Answer:
 
     def show() -> None:
         title = found.title or mask_address(found.url)
-        if not decisions:
+        if health is not None:
             click.echo(f"{title}: not polled yet")
-        if hold is not None:
-            show_text(hold)
+            for sentence in health.words[health.kind == "not-polled" :]:
+                show_text(sentence)
         for one, words in decisions:
             click.echo(style_text(f"{title}, decided {one['decided_at']}", bold=True))
             for sentence in words:
                 show_text(sentence)
         for sentence in () if found.move is None else candidate_in_words(found.move, config):
             show_text(shorten(sentence, 4_000))
-        said = " ".join(decisions[0][1]) if decisions else ""
+        said = " ".join(health.words if health else decisions[0][1])
         for sentence in effects:
             if sentence.partition(", so ")[0] not in said:
                 show_text(sentence)

@@ -196,10 +196,22 @@ def test_a_schedule_is_explained_in_sentences(mill: Mill, feed: Any) -> None:
     assert "The next poll is due at" in spoken.text
 
 
-def test_a_feed_that_was_never_polled_has_nothing_to_explain(mill: Mill) -> None:
-    mill.ok("add", "--as-is", "https://one.example/feed")
+def test_a_paused_feed_is_explained_as_paused(mill: Mill, feed: Any) -> None:
+    mill.ok("pause", feed["id"])
 
-    assert "not polled yet" in mill.ok("explain", "https://one.example/feed").text
+    told = mill.json("explain", feed["id"])
+
+    assert told["items"][0]["words"][-1].startswith("The feed is paused")
+
+
+def test_a_feed_that_was_never_polled_says_when_it_will_be(mill: Mill) -> None:
+    mill.ok("add", "--as-is", "https://one.example/feed")
+    due = mill.ok("explain", "https://one.example/feed").text
+    mill.ok("pause", "https://one.example/feed")
+    paused = mill.ok("explain", "https://one.example/feed").text
+
+    assert "not polled yet\n  The next poll is due now." in due
+    assert "not polled yet\n  The feed is paused" in paused
 
 
 @pytest.mark.usefixtures("feed")
