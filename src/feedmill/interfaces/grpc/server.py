@@ -108,7 +108,7 @@ class _Doctor:
     """grpc.health.v1: SERVING while the store can be read."""
 
     def __init__(self, services: Services, watch: Lifecycle) -> None:
-        self.servicer = _HealthServicer(watch, max(1, services.config.grpc.max_calls // 2))
+        self.servicer = _HealthServicer(watch)
         self._services, self._watch = services, watch
 
     async def keep_looking(self) -> None:
@@ -136,22 +136,13 @@ class _Doctor:
 
 
 class _HealthServicer(health.aio.HealthServicer):  # type: ignore[misc]  # grpcio has no types
-    """grpcio's health service, with watchers that delay neither shutdown nor other calls.
+    """grpcio's health service, with watchers that do not delay shutdown."""
 
-    It needs no token, so watchers get at most half of the call slots.
-    """
-
-    def __init__(self, watch: Lifecycle, most: int) -> None:
+    def __init__(self, watch: Lifecycle) -> None:
         super().__init__()
-        self._watch, self._free = watch, most
+        self._watch = watch
 
     async def Watch(self, request: Any, context: Any) -> None:  # noqa: ANN401, N802  # gRPC's name
         """Every change of the status, until the server stops."""
-        if self._free <= 0:
-            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many watchers")
-        self._free -= 1
-        try:
-            with suppress(TimeoutError):
-                await self._watch.unless_stopping(super().Watch(request, context), _FAREWELL_SEC)
-        finally:
-            self._free += 1
+        with suppress(TimeoutError):
+            await self._watch.unless_stopping(super().Watch(request, context), _FAREWELL_SEC)
