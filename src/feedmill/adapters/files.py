@@ -23,10 +23,10 @@ def make_private_folder(path: Path) -> bool:
 
 
 def make_private_file(path: Path) -> None:
-    """Create an empty file for its owner alone, unless it is there."""
+    """Create an empty file for its owner alone, unless it is there; behind a link, as a database on another disk has one, too."""
     with suppress(FileExistsError):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        os.close(os.open(path, flags, PRIVATE_FILE))
+        os.close(os.open(os.path.realpath(path), flags, PRIVATE_FILE))
 
 
 def close_all(paths: Iterable[Path]) -> list[Path]:

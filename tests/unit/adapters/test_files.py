@@ -80,3 +80,11 @@ def test_target_of_a_link_keeps_its_mode(tmp_path: Path) -> None:
     assert close_to_others(link, 0o600) is False
 
     assert mode(target) == 0o644
+
+
+def test_new_file_behind_a_link_is_private(tmp_path: Path) -> None:
+    (tmp_path / "feedmill.db").symlink_to(tmp_path / "on another disk")
+
+    make_private_file(tmp_path / "feedmill.db")
+
+    assert mode(tmp_path / "on another disk") == 0o600
