@@ -127,6 +127,8 @@ def error_code(error: BaseException) -> int:
     if isinstance(error, sqlite3.Error) and str(error).startswith(_BAD_INDEX):
         return sqlite3.SQLITE_CORRUPT
     code = getattr(error, "sqlite_errorcode", None)
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # no room for the 32 kB beside the log
+        return sqlite3.SQLITE_FULL
     return code & 0xFF if isinstance(code, int) else 0
 
 

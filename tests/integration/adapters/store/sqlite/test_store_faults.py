@@ -1,6 +1,7 @@
 """A full disk, a lock that never ends, a closed store: a clear reason, nothing lost, going on."""
 
 import asyncio
+import resource
 import sqlite3
 from pathlib import Path
 
@@ -45,6 +46,25 @@ async def test_a_full_disk_is_an_error_with_a_reason_and_the_store_goes_on_when_
     assert done.last_seq == 20
     assert await store.problems() == ()
     await store.close()
+
+
+def test_a_disk_without_room_to_open_the_store_is_called_full(tmp_path: Path) -> None:
+    """SQLite needs 32 kB beside the log; without them it speaks of an I/O error."""
+
+    async def story() -> None:
+        await (await SqliteStore.open(tmp_path / "store.db")).close()
+
+    asyncio.run(story())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    try:
+        with pytest.raises(StoreError, match="disk is full") as caught:
+            asyncio.run(story())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert caught.value.reason == "disk-full"
 
 
 async def test_everybody_who_waits_is_told_that_the_disk_is_full(tmp_path: Path) -> None:
