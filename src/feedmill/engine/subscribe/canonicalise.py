@@ -180,9 +180,8 @@ def _answered(url: str, response: RawResponse, **facts: object) -> Seen:
     is_temporary = bool(response.hops) and permanent_target(response.hops) is None
     return Seen(
         url=url,
-        final_url=response.final_url.partition("#")[
-            0
-        ],  # a redirect may name a place in the document
+        # A redirect may name a place in the document.
+        final_url=response.final_url.partition("#")[0],
         status=response.status,
         is_temporary=is_temporary,
         **facts,  # type: ignore[arg-type]

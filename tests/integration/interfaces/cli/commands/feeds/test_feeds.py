@@ -203,7 +203,7 @@ def test_lists_are_read_page_by_page(mill: Mill) -> None:
 def test_a_cursor_of_another_list_is_refused(mill: Mill) -> None:
     said = mill("entries", "--after", "nonsense", "--json")
 
-    assert (said.status, said.error["code"]) == (2, "usage")
+    assert (said.status, said.error["code"]) == (2, "bad-cursor")
 
 
 def test_an_empty_list_says_how_to_begin(mill: Mill) -> None:
