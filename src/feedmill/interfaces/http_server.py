@@ -177,10 +177,11 @@ class _JoiningTransport:
         if not head and data.startswith(b"HTTP/1.1 ") and data[9:10] != b"1":
             self._head = data
             asyncio.get_running_loop().call_soon(self._send_head)
-        elif head:
+        elif head and data:
+            # No piece is empty: with one, asyncio since Python 3.12 takes the rest for unsent, tries for ever, and never closes.
             self._transport.writelines((head, data))
         else:
-            self._transport.write(data)
+            self._transport.write(head or data)
 
     def close(self) -> None:
         """Close the connection after everything written has been sent."""

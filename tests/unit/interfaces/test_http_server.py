@@ -1,11 +1,14 @@
-"""Bodies of requests: what is large waits for room. The server itself is tested in tests/integration/interfaces/rest."""
+"""Bodies of requests that wait for room, and heads of answers without a body.
+
+The server itself is tested in tests/integration/interfaces.
+"""
 
 import asyncio
 
 import pytest
 
 from feedmill.engine.run.memory_budget import SMALL_BYTES, MemoryBudget
-from feedmill.interfaces.http_server import TimedBody
+from feedmill.interfaces.http_server import TimedBody, _JoiningTransport
 
 
 def test_large_body_waits_for_room_and_that_time_does_not_count(
@@ -37,3 +40,25 @@ def test_large_body_waits_for_room_and_that_time_does_not_count(
         return [before, *arrived]
 
     assert asyncio.run(story()) == [1, *[SMALL_BYTES] * 3]
+
+
+@pytest.mark.parametrize("ends", ["of itself", "by close"])
+def test_head_without_a_body_is_sent_whole_and_lets_the_connection_close(ends: str) -> None:
+    head = b"HTTP/1.1 204 No Content\r\n\r\n"
+
+    async def story() -> bytes:
+        async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            joining = _JoiningTransport(writer.transport)
+            joining.write(head)
+            if ends == "of itself":
+                await asyncio.sleep(0)
+            joining.close()
+
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            got = await reader.read()
+            writer.close()
+        return got
+
+    assert asyncio.run(story()) == head
