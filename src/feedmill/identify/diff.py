@@ -9,10 +9,12 @@ the document.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from feedmill.config import IdentifyConfig
 from feedmill.identify.document_profile import DocumentProfile, profile_document
 from feedmill.identify.hashes import recipe_of, text_hash
-from feedmill.identify.keys import item_key, scoped_url_key
+from feedmill.identify.keys import item_key, scoped_url_key, without_guids
 from feedmill.identify.match import Match, Matching, match, rekey_change, stable_order
 from feedmill.model.identity import (
     Added,
@@ -55,6 +57,10 @@ def diff(
     """
     profile = profile or profile_document([item.entry for item in seen], feed, config, touched)
     matching = match(known, seen, feed, profile, config, touched)
+    if matching.is_renumbered:
+        bare = without_guids(seen, feed, config, touched)
+        compared = diff(known, bare, feed, config, touched=touched, articles=articles)
+        return replace(compared, is_renumbered=True)
     found = _item_changes(seen, matching, feed, articles)
     overtaken = {hit.row.entry_id for hit in matching.matches.values()}
     kept = [t for t in touched if t.known.entry_id not in overtaken]
@@ -62,7 +68,7 @@ def diff(
     return Changes(
         changes=changes,
         summary=_summary(changes, config),
-        ignored_guids=_remember(profile.ignored_guids | matching.renumbered, feed.ignored_guids),
+        ignored_guids=_remember(profile.ignored_guids, feed.ignored_guids),
         ignored_links=_remember(profile.ignored_links, feed.ignored_links),
     )
 

@@ -238,14 +238,17 @@ def learn_volatile(
             continue
         for name in names:
             changed[name].append(one.known.entry_id)
-    if not again or not (changed or known):
+    if not again or not (changed or known or changes.is_renumbered):
         return known
     before = {one.name: one for one in known}
     found = (
         _follow(before.get(name), name, changed.get(name, []), again, now)
         for name in sorted({*before, *changed})
     )
-    return tuple(one for one in found if one is not None)
+    learnt = {one.name: one for one in found if one is not None}
+    if changes.is_renumbered:
+        learnt[GUID] = VolatileField(name=GUID, level=MASKED, since=now)
+    return tuple(learnt.values())
 
 
 def volatile_levels(fields: Iterable[VolatileField]) -> dict[str, int]:

@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import ada_url
+from msgspec.structs import replace
 
 from feedmill.config import IdentifyConfig
 from feedmill.identify import hashes
@@ -220,6 +221,20 @@ def identify(
     """
     found = profile or profile_document(entries, feed, config, touched)
     return tuple(_identified(entry, feed, config, found, reader) for entry in entries)
+
+
+def without_guids(
+    seen: Sequence[Identified],
+    feed: FeedIdentity,
+    config: IdentifyConfig,
+    touched: Sequence[UnchangedEntry] = (),
+) -> tuple[Identified, ...]:
+    """The same entries, identified by everything but their guids."""
+    found = identify([replace(one.entry, guid=None) for one in seen], feed, config, touched=touched)
+    return tuple(
+        replace(bare, content_version=one.content_version)
+        for bare, one in zip(found, seen, strict=True)
+    )
 
 
 def keys_of(seen: Iterable[Identified]) -> frozenset[IdentityKey]:

@@ -48,7 +48,7 @@ class Matching(Value):
     repeats: dict[int, int]  # of another item
     repeats_known: dict[int, KnownEntry]  # of a row that was touched by its slice
     renamed: tuple[int, ...]  # the new guids of a mass re-key, or nothing
-    renumbered: frozenset[str]  # guids that only number the items of each document
+    is_renumbered: bool  # the guids only number the items of each document
     conflicts: dict[int, tuple[tuple[IdentityKey, int], ...]]
     owners: dict[IdentityKey, KnownEntry]
 
@@ -69,7 +69,7 @@ def match(
             repeats=find_repeats(seen),
             repeats_known={},
             renamed=(),
-            renumbered=frozenset(),
+            is_renumbered=False,
             conflicts={},
             owners={},
         )
@@ -88,11 +88,10 @@ def match_step_by_step(
     matcher = _Matcher(known, seen, feed, profile, config, touched)
     matcher.match_exactly()
     matcher.set_versions_aside()
-    matcher.match_renumbered()
-    if not matcher.renumbered:
-        for step in matcher.guards.strong_steps():
-            matcher.match_keys(step)
-        matcher.match_rekeyed()
+    is_renumbered = matcher.is_renumbered()
+    for step in matcher.guards.strong_steps():
+        matcher.match_keys(step)
+    matcher.match_rekeyed()
     for step in matcher.guards.weak_steps():
         matcher.match_keys(step)
     matcher.match_titles_of_shared_links()
@@ -101,7 +100,7 @@ def match_step_by_step(
         repeats=matcher.repeats,
         repeats_known=matcher.repeats_known,
         renamed=matcher.renamed,
-        renumbered=matcher.renumbered,
+        is_renumbered=is_renumbered,
         conflicts=matcher.conflicts(),
         owners=matcher.owners,
     )
@@ -155,7 +154,6 @@ class _Matcher:
         self.repeats = find_repeats(seen, self.pairs)
         self.repeats_known: dict[int, KnownEntry] = {}
         self.renamed: tuple[int, ...] = ()
-        self.renumbered: frozenset[str] = frozenset()
 
     def match_exactly(self) -> None:
         """One guid with one link, or the same item word for word: stronger than any key alone."""
@@ -183,26 +181,23 @@ class _Matcher:
             else:
                 self.repeats_known[position] = row
 
-    def match_renumbered(self) -> None:
-        """Items that carry the guids of other entries, most of them at once: such a guid is a place in the document.
+    def is_renumbered(self) -> bool:
+        """Whether most guids of the document stand on other entries than before, as links and titles together say.
 
-        Link and title together say which entry an item is.
+        Such a guid is a place in the document.
         """
         loose = {at: self.seen[at] for at in self.open() if self.seen[at].guid is not None}
         if len(loose) < self.config.rekey_min_items:
-            return
+            return False
         free = [row for row in self.ours if row.entry_id not in self.claimed]
-        moved = {
-            at: row
+        moved = [
+            row
             for at, row in pair_unique(loose, free, whole_link).items()
             if (owner := self.owners.get(loose[at].keys[0])) is not None
             and owner.entry_id != row.entry_id
             and owner.title_hash != row.title_hash
-        }
-        if is_mass_rekey(len(moved), self.count_ids(), self.config):
-            self.renumbered = frozenset(item.guid for item in loose.values() if item.guid)
-            for position, row in moved.items():
-                self.claim(position, row, "canonical_url")
+        ]
+        return is_mass_rekey(len(moved), len(self.guards.standing - {None}), self.config)
 
     def match_keys(self, step: MatchStep) -> None:
         """The rows that one kind of key leads to, as far as its guard allows."""
@@ -231,14 +226,11 @@ class _Matcher:
             for at, found in self.matches.items()
             if found.by == "alias" and is_renamed(self.seen[at], found.row)
         ]
-        if is_mass_rekey(len(pairs) + len(flipped), self.count_ids(), self.config):
+        ids = len(self.seen) - len(self.repeats) + len(self.touched)
+        if is_mass_rekey(len(pairs) + len(flipped), ids, self.config):
             self.renamed = tuple(sorted([*pairs, *flipped]))
             for position, row in pairs.items():
                 self.claim(position, row, "rekey")
-
-    def count_ids(self) -> int:
-        """How many entries the document holds."""
-        return len(self.seen) - len(self.repeats) + len(self.touched)
 
     def match_titles_of_shared_links(self) -> None:
         """Items without a guid whose link used to be theirs alone, by link and title together."""

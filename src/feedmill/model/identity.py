@@ -219,6 +219,7 @@ class Changes(Value):
     summary: ChangeSummary
     ignored_guids: tuple[str, ...] = ()  # to be remembered with the feed
     ignored_links: tuple[str, ...] = ()
+    is_renumbered: bool = False  # the guids only number the items of each document
 
     @property
     def written(self) -> tuple[Added | Revised, ...]:

@@ -1,15 +1,17 @@
 """What counts as a new name for a known entry."""
 
+from datetime import UTC, datetime
+
 import pytest
 from msgspec.structs import replace
 
 from feedmill.config import IdentifyConfig
-from feedmill.identify.document_profile import profile_document
-from feedmill.identify.hashes import title_hash
+from feedmill.identify.diff import diff
+from feedmill.identify.hashes import GUID, learn_volatile, title_hash, volatile_levels
 from feedmill.identify.keys import identify
-from feedmill.identify.match import is_mass_rekey, is_renamed, match, pair_by_likeness
+from feedmill.identify.match import is_mass_rekey, is_renamed, pair_by_likeness
 from feedmill.model.entry import Entry
-from feedmill.model.identity import FeedIdentity, Identified, KnownEntry
+from feedmill.model.identity import FeedIdentity, Identified, KnownEntry, Revised
 
 FEED = FeedIdentity(feed_id="f1", feed_key="https://feed.example/")
 
@@ -95,13 +97,13 @@ def test_guids_that_went_to_other_entries_are_numbers_of_the_document(
         )
         for n in range(6)
     ]
-    profile = profile_document(entries, FEED, IdentifyConfig(), ())
 
-    found = match(known, seen, FEED, profile, IdentifyConfig())
+    found = diff(known, seen, FEED, IdentifyConfig())
 
-    assert bool(found.renumbered) is renumbered
-    matched = {at: one.row.entry_id - 1 for at, one in found.matches.items()}
-    assert matched == dict(enumerate(numbers if renumbered else range(6)))
+    matched = [change.known.entry_id - 1 for change in found.changes if isinstance(change, Revised)]
+    assert matched == (numbers if renumbered else [*range(6)])
+    fields = learn_volatile((), found, datetime(2026, 1, 1, tzinfo=UTC))
+    assert (GUID in volatile_levels(fields)) is renumbered
 
 
 def test_items_are_paired_by_the_whole_link_before_the_path() -> None:

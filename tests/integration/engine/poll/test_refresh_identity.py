@@ -378,20 +378,49 @@ def test_a_mass_rekey_is_one_event_and_no_news(play: Play) -> None:
     play(story)
 
 
-def test_guids_that_number_the_items_of_each_document_identify_none(play: Play) -> None:
+@pytest.mark.parametrize(
+    "documents",
+    [
+        pytest.param([(6, 6), (7, 6), (9, 6), (9, 6), (20, 6)], id="a few items"),
+        pytest.param([(100, 100), (101, 100), (102, 100), (103, 100)], id="very many items"),
+        pytest.param([(n, n) for n in range(4, 14)], id="a document that grows"),
+    ],
+)
+def test_guids_that_number_the_items_of_each_document_identify_none(
+    play: Play, documents: list[tuple[int, int]]
+) -> None:
     """The newest item is always number 1, so each new entry gives all entries other numbers."""
 
     async def story(stage: Stage) -> None:
-        def numbered_anew(newest: int) -> bytes:
-            return rss(*(item(newest - n, guid=f"{n + 1}") for n in range(6)))
+        numbers = [range(newest, newest - count, -1) for newest, count in documents]
 
-        told = await _told(stage, *map(numbered_anew, (6, 7, 9, 9, 20)))
+        told = await _told(stage, *[rss(*_numbered(those)) for those in numbers])
 
-        assert told == ["new_entry"] * 9
-        numbers = (*range(1, 10), *range(15, 21))
-        assert set(titles(await stage.entries())) == {f"Title {n}" for n in numbers}
+        seen = {number for those in numbers for number in those}
+        assert told == ["new_entry"] * (len(seen) - len(numbers[0]))
+        assert {*titles(await stage.entries())} == {f"Title {n}" for n in seen}
+        (feed,) = (await stage.services.store.feeds()).items
+        health = await queries.health(feed.id, stage.services)
+        assert health.volatile_fields == ("guid",)
 
     play(story)
+
+
+def test_an_edited_title_among_numbered_items_is_an_update(play: Play) -> None:
+    async def story(stage: Stage) -> None:
+        first, second = _numbered(range(5, 0, -1)), _numbered(range(6, 1, -1))
+        second[2] = item(4, guid="3", title="Edited")
+
+        told = await _told(stage, rss(*first), rss(*second))
+
+        assert sorted(told) == ["entry.updated", "new_entry"]
+        assert len(await stage.entries()) == 6
+
+    play(story)
+
+
+def _numbered(numbers: range) -> list[str]:
+    return [item(number, guid=f"{place}") for place, number in enumerate(numbers, 1)]
 
 
 @pytest.mark.parametrize("host", ["http://paper.example", "https://new.example"])
