@@ -44,9 +44,8 @@ def main() -> int:
 
 
 def _run(seed: str, options: argparse.Namespace) -> Simulated:
-    shared = (
-        "/dev/shm" if Path("/dev/shm").is_dir() else None
-    )  # in memory: nothing has to survive the simulation
+    # In memory: nothing has to survive the simulation.
+    shared = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with TemporaryDirectory(prefix="feedmill-simulation-", dir=shared) as folder:
         home = Path(folder) / "home"
         return asyncio.run(simulate(home, seed=seed, feeds=options.feeds, days=options.days))

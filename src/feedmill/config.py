@@ -184,9 +184,8 @@ class FetchConfig(Value):
     ca_file: str | None = None  # PEM; None: the machine's own trust store
     content_types: tuple[str, ...] = ()  # of feeds, the only ones that are read; (): what parses
     only_hosts: tuple[str, ...] = ()  # FEEDMILL_EGRESS_ONLY_HOSTS: ask no other host; (): any
-    allow_cidrs: tuple[
-        str, ...
-    ] = ()  # FEEDMILL_EGRESS_ALLOW_CIDRS: the only way to reach private addresses
+    # FEEDMILL_EGRESS_ALLOW_CIDRS: the only way to reach private addresses
+    allow_cidrs: tuple[str, ...] = ()
 
 
 class HostConfig(Value):
@@ -307,9 +306,8 @@ class StoreConfig(Value):
     home: str = "feedmill-data"  # FEEDMILL_HOME
     segment_bytes: AtLeastOne = 64 * 1024 * 1024
     segment_age_sec: NotNegativeNumber = 3_600.0
-    pack_bytes: AtLeastOne = (
-        16 * 1024 * 1024
-    )  # sealed segments are re-encoded once they hold this much
+    # sealed segments are re-encoded once they hold this much
+    pack_bytes: AtLeastOne = 16 * 1024 * 1024
     synchronous: Literal["normal", "full"] = "normal"  # full: sync every commit
     readers: Annotated[int, Meta(ge=1, le=256)] = 4  # threads that read the database
     patience_sec: NotNegativeNumber = 60.0  # for another program that holds the database

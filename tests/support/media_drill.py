@@ -93,9 +93,8 @@ class Drill(NamedTuple):
         assert self.stored_events >= len(stored)
         if not tight:
             assert self.stored_events == len(stored)
-        if strict and (
-            self.gaps_beside or not tight
-        ):  # half the room is full before a feed is polled twice
+        # Half the room is full before a feed is polled twice.
+        if strict and (self.gaps_beside or not tight):
             assert self.gaps_beside, "no feed was polled twice between two kills"
             assert median(self.gaps_beside) <= 1.25 * median(self.gaps_alone) + 0.1
 

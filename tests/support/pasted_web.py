@@ -382,9 +382,8 @@ def _put_hostile_sites(web: PastedWeb) -> None:
     web.feed("https://wrongname.example/feed")
     web.hang_up("https://reset.example/feed")
     web.hang_up("https://cut.example/feed", "cut")
-    web.page(
-        "https://catchall.example/", "/feed"
-    )  # a single-page site that declares a feed which is the page
+    # A single-page site that declares a feed which is the page.
+    web.page("https://catchall.example/", "/feed")
     for path in ("feed", "rss.xml", "atom.xml", "feed.xml", "index.xml", "rss"):
         web.page(f"https://catchall.example/{path}", body="<div id=root></div>")
     web.page("https://many.example/", *(f"/f{number}" for number in range(60)))

@@ -58,9 +58,8 @@ class Fault(NamedTuple):
     began_at: int
     ended: float
     ended_at: int
-    waited: float = (
-        0.0  # seconds in which it was ready to run and other programs had the processors
-    )
+    # seconds in which it was ready to run and other programs had the processors
+    waited: float = 0.0
 
 
 class Lost(NamedTuple):
@@ -82,14 +81,12 @@ class Evidence(NamedTuple):
     entry_ids: Sequence[str]
     log: Sequence[tuple[int, str, str, str | None]]  # number, id, type, entry of every event
     unnumbered: int  # events that have no number yet
-    read: Mapping[
-        str, Sequence[tuple[int, str]]
-    ]  # by reader, number and id in the order of reading
+    # by reader, number and id in the order of reading
+    read: Mapping[str, Sequence[tuple[int, str]]]
     faults: Sequence[Fault]
     lost: Sequence[Lost]
-    waits: Mapping[
-        str, Sequence[tuple[int, float]]
-    ]  # by worker, how long it was ready to run and did not, so far: at what time, and seconds
+    # by worker, how long it was ready to run and did not, so far: at what time, and seconds
+    waits: Mapping[str, Sequence[tuple[int, float]]]
     refused: int  # commits that a worker was told came too late
     surprises: int  # faults of its own that a worker has told of
     late: int  # lanes that were due and that nobody had taken, in the end

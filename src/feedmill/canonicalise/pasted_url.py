@@ -42,9 +42,8 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _ENCODED = re.compile(r"https?%3a(?:%2f){2}", re.IGNORECASE)
-_WIDE = re.compile(
-    r"[a-zａ-ｚＡ-Ｚ]{3,7}[:：][/／]{2}", re.IGNORECASE
-)  # typed with an East Asian keyboard
+# Typed with an East Asian keyboard.
+_WIDE = re.compile(r"[a-zａ-ｚＡ-Ｚ]{3,7}[:：][/／]{2}", re.IGNORECASE)
 _AUTHORITY = re.compile(r"[^/?#]*(?://[^/?#]*)?")
 _OTHER_SCHEME = re.compile(r"\s*[a-z][a-z0-9+.-]*:\S", re.IGNORECASE)  # javascript:, mailto:, file:
 _SEVERAL = re.compile(r"https?://\S+\s(?:.*\s)?https?://", re.IGNORECASE)

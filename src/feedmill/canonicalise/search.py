@@ -391,9 +391,8 @@ def _presets(options: CanonicalOptions) -> Iterator[policies.UrlPolicy]:
     for preset in options.presets:
         policy = preset if isinstance(preset, policies.UrlPolicy) else policies.POLICIES.get(preset)
         if policy is None:
-            policies.feed_variants(
-                "https://example.com/", (preset,)
-            )  # raises with the names there are
+            # Raises with the names there are.
+            policies.feed_variants("https://example.com/", (preset,))
         elif options.prefer_no_www or not policy.strips_www:
             yield policy
         else:

@@ -60,9 +60,8 @@ _SATURATION: Final = 1.2  # BM25's k1
 _AGAINST: Final = 0.6  # what a word of a not_example takes away
 _FEWEST: Final = 8  # a text of fewer terms is weighed as one of so many
 _EVIDENCE: Final = 5
-_READABLE: Final = (
-    0.2  # share of known words; English of unclear language has 0.3 and more, others 0.1 and less
-)
+# Share of known words; English of unclear language has 0.3 and more, others 0.1 and less.
+_READABLE: Final = 0.2
 _TELLING: Final = 1.0  # below this z no words are gathered: most texts are about something else
 # A name and a line share at most a few words with a text: a scale of its own would make one shared word
 # fourteen deviations. With this one, two telling words in a text of usual length are a keep.

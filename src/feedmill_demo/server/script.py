@@ -76,9 +76,8 @@ class Answer(Value):
     drip_head: bool = False  # the head is sent in such pieces too
 
     fault: Fault | None = None
-    fault_at: int | None = (
-        None  # so many octets after the head (chunk sizes count); None: before it
-    )
+    # so many octets after the head (chunk sizes count); None: before it
+    fault_at: int | None = None
 
     raw: bytes | None = None  # sent instead of everything above, then the connection is closed
 

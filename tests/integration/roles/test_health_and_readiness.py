@@ -45,9 +45,8 @@ def test_worker_is_ready_while_its_database_answers_and_says_why_when_not(
             gone = await until_answer(port, "/readyz", lambda told: told.status == 503, "not ready")
             assert ("store", "cannot-open") in gone.reasons
             assert (await mill.command("healthcheck"))[0] == 1
-            assert (
-                await ask(port, "/livez")
-            ).status == 200  # it waits, and starting anew is no help
+            # It waits, and starting anew is no help.
+            assert (await ask(port, "/livez")).status == 200
 
             own_server.start()
             await until_answer(port, "/readyz", lambda told: told.status == 200, "ready again")

@@ -35,9 +35,8 @@ from feedmill.publish.cloudevents import bus_message, encode_header_value, subje
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _WRONG_LAST: Final = 10070
-_FULL: Final = frozenset(
-    {10023, 10047, 10077}
-)  # no resources, no storage, the maximum of bytes reached
+# No resources, no storage, the maximum of bytes reached.
+_FULL: Final = frozenset({10023, 10047, 10077})
 _PENDING_BYTES: Final = 64 * 1024 * 1024  # what the client may hold before it has to be written
 _CLOSE_SEC: Final = 1.0
 _DAY_SEC: Final = 86_400.0

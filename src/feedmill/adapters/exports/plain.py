@@ -132,9 +132,8 @@ class SqliteWriter:
             self._connection.execute("BEGIN")
             self._connection.executemany(self._insert, rows)
             self._connection.execute("COMMIT")
-        except (
-            sqlite3.OperationalError
-        ) as problem:  # the disk is full, or another program holds the file
+        except sqlite3.OperationalError as problem:
+            # The disk is full, or another program holds the file.
             raise OSError(errno.EIO, str(problem), str(self._path)) from problem
 
     def flush(self) -> int:

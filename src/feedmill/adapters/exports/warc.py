@@ -39,9 +39,8 @@ class WarcWriter:
         self._file = open_file(path, resume_at)
         self._writer = WARCWriter(self._file, gzip=True, warc_version="1.1")
         self._feed_id = ""
-        self._served: dict[
-            str, dict[str, str]
-        ] = {}  # bodies of this feed: digest to what refers to it
+        # Bodies of this feed: digest to what refers to it.
+        self._served: dict[str, dict[str, str]] = {}
         self._last: dict[str, str] = {}  # the same of its last response
         if not resume_at:
             info = {"software": f"feedmill {__version__}", "format": "WARC File Format 1.1"}
@@ -62,9 +61,8 @@ class WarcWriter:
         self._file.close()
 
     async def _write(self, fetch: dict[str, Any]) -> None:
-        if (
-            fetch["feed_id"] != self._feed_id
-        ):  # rows come feed by feed: what is remembered stays small
+        # Rows come feed by feed: what is remembered stays small.
+        if fetch["feed_id"] != self._feed_id:
             self._feed_id, self._served, self._last = fetch["feed_id"], {}, {}
         made = {"WARC-Date": _second(fetch["fetched_at"])}
         answer = await self._answer(fetch, made)

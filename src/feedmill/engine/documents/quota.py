@@ -19,9 +19,8 @@ from feedmill.model.feed import Feed, FeedOverrides, QuotaReason, QuotaUse
 from feedmill.model.identity import Added, Change, Identified, Rekeyed, Revised, UnchangedEntry
 from feedmill.publish.events import event_of_quota
 
-if (
-    TYPE_CHECKING
-):  # with it come the parsers, and the words about a quota are asked for without them
+# With it come the parsers, and the words about a quota are asked for without them.
+if TYPE_CHECKING:
     from feedmill.engine.documents.read_document import ComparedDocument
 
 _DAY_SEC: Final = 86_400

@@ -20,9 +20,8 @@ _decoder: Final = msgspec.json.Decoder(FetchNote)
 BACKFILL: Final = "backfill"  # a page of its archive
 PUSHED: Final = "pushed"  # a ping of its hub
 FULL_TEXT: Final = "full-text"  # the web page of an entry
-COLLECTED: Final = (
-    "collected"  # a document of a collected window: what was not inserted is no entry
-)
+# A document of a collected window: what was not inserted is no entry.
+COLLECTED: Final = "collected"
 _BESIDE: Final = frozenset({BACKFILL, PUSHED, FULL_TEXT})
 
 

@@ -155,9 +155,8 @@ class _Workers:
         lease_sec, now = self.services.config.run.lease_sec, self.services.clock.now()
         try:
             await self.services.store.follow_clock(now, lease_sec=lease_sec)
-        except (
-            StoreError
-        ) as problem:  # it reads all feeds, and one that cannot be read stops no other
+        except StoreError as problem:
+            # It reads all feeds, and one that cannot be read stops no other.
             if problem.reason not in DAMAGE:
                 raise
             self.lifecycle.on_store_error("follow the clock", problem, 0.0)

@@ -82,6 +82,7 @@ class MediaStore(Protocol):
     ) -> tuple[str, ...]: ...  # ids of files of older entries than the newest with a file
     # False: the same content is being deleted at this moment
     async def begin_media_file(self, sha256: str, size_bytes: int, *, now: datetime) -> bool: ...
+    # With the first name that is free; None: gone, or the job was lost.
     async def save_media(
         self,
         item: fetched.MediaItem,
@@ -89,9 +90,7 @@ class MediaStore(Protocol):
         names: Sequence[str] = (),
         events: Sequence[NewEvent] = (),
         step: JobStep | None = None,
-    ) -> (
-        fetched.MediaItem | None
-    ): ...  # with the first name that is free; None: gone, or the job was lost
+    ) -> fetched.MediaItem | None: ...
     async def save_media_progress(self, media_id: str, received_bytes: int) -> None: ...
     async def retry_media(self, media_id: str, *, now: datetime) -> bool: ...
     # contents that no row has any more; their files are deleted, then they are forgotten

@@ -21,9 +21,8 @@ CrashListener = Callable[[str, str | None, Exception], None]  # id and, if known
 JobCrashListener = Callable[[Job, Exception], None]
 PollLoopListener = Callable[[str], None]  # the loop that has looked for work
 LeaseLostListener = Callable[[str], None]  # the lane that another worker may claim now
-StoreErrorListener = Callable[
-    [str, FeedmillError | None, float], None
-]  # operation, error (None: it is over), wait before the retry
+# Operation, error (None: it is over), wait before the retry.
+StoreErrorListener = Callable[[str, FeedmillError | None, float], None]
 
 
 TRANSIENT_STORE: Final = frozenset(

@@ -96,9 +96,8 @@ class Liveness:
         return self._clock.monotonic() - (self._began if at is None else at) > self._stall_sec
 
 
-ReadinessCheck = Callable[
-    [], Awaitable[None]
-]  # raises a FeedmillError when its part cannot do its work
+# Raises a FeedmillError when its part cannot do its work.
+ReadinessCheck = Callable[[], Awaitable[None]]
 _TIMEOUT_SEC: Final = 5.0
 
 NotifyFunction = Callable[..., bool]

@@ -48,9 +48,8 @@ async def _find_by_spelling(name: str, services: Services) -> Feed | None:
     url = resolve_url(name)
     if url is None:
         return None
-    plain = url.replace(
-        "https:", "http:", 1
-    )  # a list shows feeds without a title without their scheme
+    # A list shows feeds without a title without their scheme.
+    plain = url.replace("https:", "http:", 1)
     return await services.store.find_feed((url, plain))
 
 

@@ -66,9 +66,8 @@ class Screenings(Value):
     file_digest: str
     screened_at: datetime
     screenings: tuple[Screening, ...]
-    topic_names: dict[str, str] = msgspec.field(
-        default_factory=dict
-    )  # by id; topics may be given to `screen` alone
+    # by id; topics may be given to `screen` alone
+    topic_names: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 def screening_path(path: Path) -> Path:

@@ -46,9 +46,8 @@ class StreamEnd(Exception):  # noqa: N818  # no error: a stream has no other way
 
 
 UnaryHandler = Callable[[Any, CallContext], Awaitable[Any]]
-StreamHandler = Callable[
-    [Any, CallContext], AsyncGenerator[Any, None]
-]  # None: nothing to say for now
+# None: nothing to say for now.
+StreamHandler = Callable[[Any, CallContext], AsyncGenerator[Any, None]]
 
 
 class GrpcMethod(NamedTuple):

@@ -240,9 +240,8 @@ def add_resources(server: MCPServer[McpState], state: McpState) -> None:
         try:
             with translate_errors("screen_window"):
                 kept = await state.window_library.window(window_id)  # nothing else in the words
-        except (
-            ToolError
-        ) as problem:  # of any other exception a client reads only that there was one
+        except ToolError as problem:
+            # Of any other exception a client reads only that there was one.
             raise MCPError(INVALID_PARAMS, str(problem)) from None
         return _PROMPT.format(
             window_id=kept.id, topics=clean_line(topics, _TOPICS_CHARS), notice=NOTICE

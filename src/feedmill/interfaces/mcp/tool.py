@@ -55,9 +55,8 @@ _LIBRARY_WORDS: Final = re.compile(
 )
 _UNKNOWN_FIELD: Final = ("Extra inputs are not permitted", "unknown")
 _MOST_MISTAKES: Final = 5
-_DROPPED: Final = frozenset(
-    {"title", "maxLength", "minLength"}
-)  # the server checks lengths all the same
+# The server checks lengths all the same.
+_DROPPED: Final = frozenset({"title", "maxLength", "minLength"})
 _MAX_NAME_CHARS: Final = 60
 _MAX_MESSAGE_CHARS: Final = 1_000
 _COLLECT: Final = "call collect_window again"

@@ -82,9 +82,8 @@ class Totals(Value):
     figures: Figures = Figures()
     outcomes: Mapping[str, int] = {}  # "fresh 200", "timeout -": outcome and status
     latency: Mapping[PayloadClass, Mapping[int, int]] = {}  # bucket: polls that were answered
-    new_entries: Mapping[
-        int, int
-    ] = {}  # polls by how many new entries they brought; 10 is 10 or more
+    # polls by how many new entries they brought; 10 is 10 or more
+    new_entries: Mapping[int, int] = {}
 
 
 class TotalsAt(Value):

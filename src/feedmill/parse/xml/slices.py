@@ -51,9 +51,8 @@ class Scan(Value):
     cut: bool = False  # the last one was never closed, and neither was the document
     regular: bool = True  # nothing was seen that could have misled the scan
     more: bool = False  # there are entries beyond the limit, which were not looked at
-    marks: Mapping[int, str] = field(
-        default_factory=dict
-    )  # digests that are known already, by where the entry begins
+    # digests that are known already, by where the entry begins
+    marks: Mapping[int, str] = field(default_factory=dict)
     context: bytes | None = None  # of the entries, if it was needed to find known ones
 
 

@@ -51,9 +51,8 @@ def test_sqlite_reads_no_table_from_end_to_end(tmp_path: Path, which: str) -> No
         found = connection.execute(query, arguments[: 5 if which == "elsewhere" else 4]).fetchall()
 
     assert len(found) == (9 if which == "elsewhere" else 0)
-    assert (
-        steps * 1_000 < MANY * 3
-    )  # of the machine inside SQLite; more than ten times that for all rows
+    # Of the machine inside SQLite; more than ten times that for all rows.
+    assert steps * 1_000 < MANY * 3
 
 
 @pytest.mark.parametrize("which", QUERIES)

@@ -81,9 +81,8 @@ def test_damaged_pages_cost_the_feeds_on_them_and_no_others(
         urls.append(publisher.url(f"/feed-{number}"))
     mill.ok("import", "--as-is", "-", stdin="\n".join(urls).encode())
     with closing(sqlite3.connect(mill.home / "feedmill.db")) as store, store:
-        store.execute(
-            "UPDATE feeds SET title = printf('%.*c', 1500, 'x')"
-        )  # two or three on a page
+        # Two or three on a page.
+        store.execute("UPDATE feeds SET title = printf('%.*c', 1500, 'x')")
         store.execute("UPDATE feed_sched SET next_run_at = 0")
     overwrite_page(mill.home / "feedmill.db", b"xxxxxx")
 

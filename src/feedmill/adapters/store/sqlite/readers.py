@@ -106,9 +106,8 @@ class Readers:
         try:
             return [self._ask(connection, job) for job in self._waiting(first, asked)]
         finally:
-            with suppress(
-                sqlite3.DatabaseError
-            ):  # of a transaction that met a damaged page: it is over
+            with suppress(sqlite3.DatabaseError):
+                # Of a transaction that met a damaged page: it is over.
                 connection.execute("COMMIT")
 
     def _waiting(self, first: WriteJob, asked: int) -> Iterator[WriteJob]:
