@@ -26,7 +26,7 @@ StopReason = Literal[
 ]
 _MARK_CHARS = 16
 # The current document may hold the months of several archive documents, a month may be empty, and a walk
-# that begins anew passes the pages of the one before. A page that was only guessed has to differ from the one
+# that begins anew passes the pages of the one before. A page that was only guessed has to differ from those
 # before it: a server that ignores `paged` answers with the current document.
 _MOST_BARREN = 12  # pages in a row without anything new
 
@@ -49,8 +49,7 @@ class ArchiveWalk(Value):
     number: int = 1  # of that page, the current document is 0
     entries: int = 0  # new ones, so far
     barren: int = 0  # pages without new ones, the last ones in a row
-    seen: tuple[str, ...] = ()  # marks of the addresses and bodies that were read
-    entries_mark: str = ""  # of the page that was read last
+    seen: tuple[str, ...] = ()  # marks of the addresses, bodies and entries that were read
 
 
 class Stop(Value):
@@ -61,7 +60,9 @@ class Stop(Value):
 
 def first_page(feed: ArchivePage, *, wordpress: bool) -> ArchiveWalk | Stop:
     """The first page of the archive, from the feed's current document."""
-    start = ArchiveWalk(url=feed.url, kind="next", number=0, seen=(mark_of(feed.url),))
+    start = ArchiveWalk(
+        url=feed.url, kind="next", number=0, seen=(mark_of(feed.url), feed.entries_mark)
+    )
     return _onward(start, feed, wordpress=wordpress)
 
 
@@ -81,9 +82,9 @@ def next_page(
         walk,
         entries=walk.entries + new_entries,
         barren=0 if new_entries else walk.barren + 1,
-        seen=(*walk.seen, mark_of(walk.url), body),
+        seen=(*walk.seen, mark_of(walk.url), body, page.entries_mark),
     )
-    is_repeat = walk.kind == "paged" and page.entries_mark == walk.entries_mark
+    is_repeat = walk.kind == "paged" and page.entries_mark in walk.seen
     if read.barren > (0 if is_repeat else _MOST_BARREN):
         return Stop(reason="nothing-new")
     if walk.number >= max_pages:
@@ -126,8 +127,7 @@ def _onward(walk: ArchiveWalk, page: ArchivePage, *, wordpress: bool) -> Archive
         elif mark_of(url) in walk.seen:
             stop = Stop(reason="loop")
         else:
-            mark = page.entries_mark
-            return replace(walk, url=url, kind=kind, number=walk.number + 1, entries_mark=mark)
+            return replace(walk, url=url, kind=kind, number=walk.number + 1)
     return stop
 
 
