@@ -119,7 +119,7 @@ def test_twelve_pages_without_anything_new_are_passed_and_one_more_ends_the_walk
     assert isinstance(went_on(walk, page(walk.url, **{named: "/x"}), "x", new=1), ArchiveWalk)
 
 
-def test_a_guessed_page_with_the_entries_of_the_page_before_ends_the_walk_and_another_one_does_not() -> (
+def test_a_guessed_page_with_the_entries_of_one_before_ends_the_walk_and_another_one_does_not() -> (
     None
 ):
     repeated, other = wordpress(f"{FEED}?paged=2"), wordpress(f"{FEED}?paged=2", entries="older")
@@ -129,7 +129,8 @@ def test_a_guessed_page_with_the_entries_of_the_page_before_ends_the_walk_and_an
 
     assert ended == Stop(reason="nothing-new")
     assert isinstance(passed, ArchiveWalk)
-    assert went_on(passed, other, "b", new=0) == Stop(reason="nothing-new")
+    for one in (other, repeated):
+        assert went_on(passed, one, "b", new=0) == Stop(reason="nothing-new")
 
 
 def test_the_page_limit_ends_the_walk() -> None:

@@ -221,7 +221,9 @@ def percent_decoded(text: str) -> str:
     """The text with `%XX` decoded as UTF-8; bytes that are no UTF-8 stay distinguishable."""
     if "%" not in text:
         return text
-    raw = _QUERY_ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode("ascii")), text.encode())
+    raw = _QUERY_ESCAPE.sub(
+        lambda match: bytes.fromhex(match[1].decode("ascii")), text.encode("utf-8", "surrogatepass")
+    )
     return raw.decode("utf-8", "surrogateescape")
 
 

@@ -102,6 +102,7 @@ def test_an_address_is_understood_as_it_was_meant(text: str, expected: str) -> N
         pytest.param("https://e.example/ and https://f.example/", id="two, the first in front"),
         pytest.param("javascript:x='https://e.example/'", id="a script with an address"),
         pytest.param("\ud800.example", id="no text"),
+        pytest.param("https%3a%2f%2f\ud800.example", id="escapes and no text"),
     ],
 )
 def test_what_means_no_http_url_is_none(text: str) -> None:
