@@ -41,6 +41,7 @@ _MANY_BYTES = _MANY_CHUNKS * _LEAST_MEAN_BYTES
 _LEAST_CHUNK_BYTES = 256
 
 _ROUNDS_PER_LIMIT = 10
+_LEAST_INTERVAL_SEC = 0.05  # a limit may be a millisecond, and a window of 0 judges nothing
 _SOCKETS_INTERVAL_SEC = 0.1  # in that time libcurl reads some 40 MB of framing
 
 
@@ -285,7 +286,7 @@ class StallWatch:
         now = self._clock.monotonic()
         self._watched[transfer] = _Watched(transfer, limits, end, octets, now)
         shortest = min(self._read_timeout_sec, limits.min_throughput_window_sec)
-        interval_sec = min(1.0, shortest / _ROUNDS_PER_LIMIT)
+        interval_sec = min(1.0, max(shortest / _ROUNDS_PER_LIMIT, _LEAST_INTERVAL_SEC))
         if self._next_check is None or interval_sec < self._interval_sec:
             self._interval_sec = interval_sec
             self._schedule_check()

@@ -113,6 +113,21 @@ def test_the_shortest_limit_sets_the_rounds() -> None:
     assert asyncio.run(story()) == [1.0, 0.1, 0.1]
 
 
+@pytest.mark.parametrize(
+    ("window_sec", "read_timeout_sec"),
+    [pytest.param(0, 20, id="no window"), pytest.param(10, 0.001, id="a timeout of a millisecond")],
+)
+async def test_rounds_never_fill_the_loop(window_sec: int, read_timeout_sec: float) -> None:
+    limits = msgspec.structs.replace(LIMITS, min_throughput_window_sec=window_sec)
+    watch = StallWatch(StandingClock(), read_timeout_sec=read_timeout_sec)
+    watch.start_watching(ResponseBuffer(limits), limits, lambda: None)
+
+    interval_sec = watch._interval_sec
+    watch.close()
+
+    assert interval_sec >= 0.05
+
+
 def test_transfer_that_we_paused_is_not_silent() -> None:
     paused = _paused_for(rounds=100)
 
