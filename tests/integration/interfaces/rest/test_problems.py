@@ -84,6 +84,15 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_known_one(
     assert [(one["where"], one["message"]) for one in answer.json["errors"]][:1] == said
 
 
+def test_many_unknown_parameters_are_not_each_compared_with_the_known_ones(
+    library: RestMill,
+) -> None:
+    answer = library.ask("/entries?" + "&".join(f"limi{n}" for n in range(3_000)))
+
+    assert (answer.status, answer.problem) == (400, "bad-parameter")
+    assert [one["where"] for one in answer.json["errors"]] == [f"limi{n}" for n in range(20)]
+
+
 def test_a_cursor_of_another_list_is_refused(mill: RestMill) -> None:
     for n in range(2):
         mill.send("/feeds", {"url": f"https://paper.example/{n}", "as_is": True})
