@@ -27,8 +27,8 @@ from feedmill.engine.service.collections import (
     collection_page,
     filter_of,
 )
-from feedmill.engine.service.webhooks import validate_webhook_url
-from feedmill.errors import ConflictError, NotFoundError, UsageError
+from feedmill.engine.service.webhooks import MAX_WEBHOOKS, validate_webhook_url
+from feedmill.errors import ConflictError, CrowdedError, NotFoundError, UsageError
 from feedmill.model.event import StoredEntry
 from feedmill.model.page import Duplicates
 from feedmill.model.running.job import NewJob
@@ -40,6 +40,7 @@ from feedmill.push.hub import BadHubRequest, read_hub_request
 HUB_PATH: Final = "/hub"
 MOST_ENTRIES: Final = 200  # of a page
 _MOST_IN_A_MINUTE: Final = 100_000
+_FULL_SEC: Final = 600.0  # then a subscriber may ask a full hub again
 _LATE: Final = timedelta(hours=1)  # an entry is stored at most so long after it came in
 _DUPLICATES: Final[dict[str | None, Duplicates]] = {"include": "include", "cluster": "cluster"}
 _TOPIC_PARAMETERS: Final = frozenset({"feed", "tag", "category", "q", "duplicates"})
@@ -260,6 +261,7 @@ async def request_subscription(form: Mapping[str, str], base: str, services: Ser
     if wanted is None or not found.topic.startswith(f"{base}{wanted.path}"):
         message = f"{found.topic[:200]!r} is not a topic of this hub"
         raise NotFoundError(message, "topics are the metafeeds of this server without a cursor")
+    await _require_place(found.mode, (callback, found.topic), services)
     feeds = wanted.query.feed_ids or ()
     payload = {
         "mode": found.mode,
@@ -273,3 +275,20 @@ async def request_subscription(form: Mapping[str, str], base: str, services: Ser
     key = sha256(f"{found.topic}\n{callback}".encode()).hexdigest()[:32]
     new = NewJob(kind=VERIFY, key=key, url=callback, payload=payload, sooner=True)
     await services.store.add_job(new, now=services.clock.now())
+
+
+async def _require_place(mode: str, asked: tuple[str, str], services: Services) -> None:
+    """CrowdedError when the hub has all the subscribers, or the verifications that wait, that it takes."""
+    taken = sum(
+        one.jobs
+        for one in await services.store.job_counts()
+        if one.kind == VERIFY and one.state in ("queued", "running")
+    )
+    subscribers = {
+        (one.url, one.topic) for one in await services.store.webhooks() if one.topic is not None
+    }
+    if mode == "subscribe" and asked not in subscribers:
+        taken += len(subscribers)
+    if taken >= MAX_WEBHOOKS:
+        message = f"this hub has {MAX_WEBHOOKS} subscribers already"
+        raise CrowdedError(message, reason="rate-limited", retry_after_sec=_FULL_SEC)

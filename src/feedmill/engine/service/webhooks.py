@@ -34,7 +34,7 @@ from feedmill.publish.webhook_delivery import Batch, Undelivered
 
 WEBHOOK_SECRET_PREFIX: Final = "fmwh_"  # noqa: S105  # what a secret begins with
 
-_MAX_WEBHOOKS: Final = 1_000
+MAX_WEBHOOKS: Final = 1_000
 _LETTERS_PER_PAGE: Final = 20
 
 
@@ -64,8 +64,9 @@ async def add_webhook(
     checked at each delivery, on the address that is dialled.
     """
     checked = validate_webhook_url(url, services.config.fetch.allow_cidrs)
-    if len(await services.store.webhooks()) >= _MAX_WEBHOOKS:
-        message = f"there are {_MAX_WEBHOOKS} webhooks already; remove one first"
+    own = [one for one in await services.store.webhooks() if one.topic is None]
+    if len(own) >= MAX_WEBHOOKS:
+        message = f"there are {MAX_WEBHOOKS} webhooks already; remove one first"
         raise UsageError(message)
     if feed_id is not None:
         feed = await services.store.feed(feed_id)

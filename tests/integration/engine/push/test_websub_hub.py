@@ -22,6 +22,7 @@ from feedmill.config import PushConfig, WebhookConfig
 from feedmill.engine.deliver.to_webhooks import deliver_once
 from feedmill.engine.jobs import websub
 from feedmill.engine.run.lifecycle import Lifecycle
+from feedmill.engine.service import metafeeds, webhooks
 from feedmill.engine.subscribe.add_feed import subscribe_unchecked
 from feedmill.interfaces.rest.server import rest_server
 from feedmill.model.running.webhook import Webhook
@@ -311,6 +312,51 @@ def test_request_that_is_not_taken_says_why(
         assert await stage.services.store.job_counts() == ()
 
     play(tmp_path, store_url, story)
+
+
+def test_hub_has_a_limit_of_subscribers_that_renewals_and_ends_pass(
+    tmp_path: Path, store_url: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metafeeds, "MAX_WEBHOOKS", 2)
+    with raw_subscriber() as peer, raw_subscriber() as second, raw_subscriber() as third:
+
+        async def story(stage: Stage, base: str) -> None:
+            topic = f"{base}/collections/feed.atom"
+            await ask(base, peer.url, topic)
+            await verified(stage)
+            waiting = await ask(base, second.url, topic)
+            refused = await ask(base, third.url, topic)
+            await verified(stage)
+            full = await ask(base, third.url, topic)
+            renewed = await ask(base, peer.url, topic)
+            ended = await ask(base, second.url, topic, hub__mode="unsubscribe")
+            await verified(stage)
+            after = await ask(base, third.url, topic)
+
+            assert [one.status_code for one in (waiting, renewed, ended, after)] == [202] * 4
+            assert [(one.status_code, one.json()["type"]) for one in (refused, full)] == [
+                (429, "/problems/rate-limited")
+            ] * 2
+            assert [one.url for one in await subscribers(stage)] == [peer.url]
+
+        play(tmp_path, store_url, story)
+
+
+def test_subscribers_take_no_place_of_a_webhook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "MAX_WEBHOOKS", 1)
+    with raw_subscriber() as peer:
+
+        async def story(stage: Stage, base: str) -> None:
+            await ask(base, peer.url, f"{base}/collections/feed.atom")
+            await verified(stage)
+
+            await webhooks.add_webhook(peer.url, stage.services)
+
+            assert len(await subscribers(stage)) == 2
+
+        play(tmp_path, None, story)
 
 
 def test_server_that_is_no_hub_names_none_and_takes_no_request(
