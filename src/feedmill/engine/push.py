@@ -43,7 +43,7 @@ class CallbackAnswer(NamedTuple):
     body: bytes = b""
 
 
-_NOT_FOUND: Final = CallbackAnswer(404, b"no such subscription\n")
+NOT_FOUND: Final = CallbackAnswer(404, b"no such subscription\n")
 _GONE: Final = CallbackAnswer(410, b"unsubscribed\n")
 _TAKEN: Final = CallbackAnswer(202)
 
@@ -52,7 +52,7 @@ async def verify(token: str, query: Mapping[str, str], services: Services) -> Ca
     """Echo the challenge of a subscription that we asked for; 404 for everything else."""
     known = await services.store.push_subscription(token)
     if known is None:
-        return _NOT_FOUND
+        return NOT_FOUND
     now, lease_sec = services.clock.now(), services.config.push.lease_sec
     found = judge_challenge(query, known, asked_lease_sec=lease_sec)
     if isinstance(found, Denied):
@@ -63,7 +63,7 @@ async def verify(token: str, query: Mapping[str, str], services: Services) -> Ca
         await _wake_job(known, services)
         return CallbackAnswer(200)
     if not isinstance(found, Confirmed):
-        return _NOT_FOUND
+        return NOT_FOUND
     if found.mode == "subscribe":
         await services.store.change_push_subscription(
             replace(
@@ -83,7 +83,7 @@ async def receive(token: str, headers: Headers, body: bytes, services: Services)
     """Take a ping: its entries are stored when this returns, or a poll is brought forward."""
     known = await services.store.push_subscription(token)
     if known is None:
-        return _NOT_FOUND
+        return NOT_FOUND
     feed = None if known.feed_id is None else await services.store.feed(known.feed_id)
     if feed is None or known.state in ("ended", "unsubscribing", "denied"):
         return _GONE

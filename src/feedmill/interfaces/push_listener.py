@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 from feedmill.config import AccessConfig, ServeConfig
-from feedmill.engine.push import CallbackAnswer, receive, verify
+from feedmill.engine.push import NOT_FOUND, CallbackAnswer, receive, verify
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.auth import RateLimiter
 from feedmill.errors import FeedmillError
@@ -87,15 +87,18 @@ class PushListener:
         if wait_sec:
             return CallbackAnswer(429, b"too many requests\n"), wait_sec
         try:
-            answer = await self._served(scope, read, token)
+            return await self._served(scope, read, token), 0.0
         except FeedmillError as problem:
             logger("push").error("unavailable", reason=problem.reason, detail=str(problem))
             return CallbackAnswer(503, b"try again later\n"), 30.0
-        if answer.status != 404:
-            self._remember(token)
-        return answer, 0.0
 
     async def _served(self, scope: Any, read: Any, token: str) -> CallbackAnswer:  # noqa: ANN401
+        if (
+            token not in self._known
+        ):  # before its body is read: bodies of strangers would fill the memory
+            if await self._services.store.push_subscription(token) is None:
+                return NOT_FOUND
+            self._remember(token)
         if scope["method"] == "GET":
             query = decode_form(scope["query_string"].decode("latin-1"))
             return await verify(token, query, self._services)

@@ -194,6 +194,29 @@ def test_many_pings_of_a_stranger_are_refused_before_the_store_is_asked(
     play_push(tmp_path, store_url, story)
 
 
+def test_request_to_an_unknown_callback_is_answered_without_its_body(
+    tmp_path: Path, store_url: str | None
+) -> None:
+    async def story(stage: Stage) -> None:
+        listener, codes = PushListener(stage.services), list[int]()
+
+        async def read() -> dict[str, Any]:
+            pytest.fail("the body was read")
+
+        async def send(message: dict[str, Any]) -> None:
+            if "status" in message:
+                codes.append(message["status"])
+
+        for method in ("POST", "PUT"):  # any answer but 404 made the token a known one
+            for number in range(60):
+                scope = {"method": method, "path": f"/push/{number % 2:043}", "headers": []}
+                await listener(scope, read, send)
+
+        assert set(codes) == {404, 429}
+
+    play_push(tmp_path, store_url, story)
+
+
 async def _nothing() -> dict[str, Any]:
     return {"type": "http.request", "body": b"x"}
 
