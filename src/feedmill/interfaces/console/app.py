@@ -102,6 +102,7 @@ _STATUSES: Final[tuple[tuple[type[errors.FeedmillError], HTTPStatus], ...]] = (
 )
 _HTTP_WORDS: Final = {
     HTTPStatus.BAD_REQUEST: ("The form cannot be read.", "Open the page again and repeat."),
+    HTTPStatus.REQUEST_TIMEOUT: ("The form did not arrive in time.", "Send it again."),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
         "The form is larger than this server accepts.",
         "Split a long list, import it with `feedmill import`, or raise [serve] import_bytes.",

@@ -2,8 +2,10 @@
 security headers."""
 
 import asyncio
+from http import HTTPStatus
 from typing import Any, Final
 
+from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, Message, Receive, Send
 
 from feedmill.engine.run.memory_budget import MemoryShare
@@ -15,7 +17,7 @@ from feedmill.interfaces.http_server import (
     send_whole,
 )
 from feedmill.interfaces.request_auth import is_allowed_host, is_cross_origin
-from feedmill.interfaces.rest.problems import MEDIA_TYPE, PROBLEM_KINDS, RequestError, problem_bytes
+from feedmill.interfaces.rest.problems import MEDIA_TYPE, PROBLEM_KINDS, problem_bytes
 from feedmill.interfaces.server_state import APP_STATE, AT_END, AppState
 from feedmill.observe.log import logger
 
@@ -128,11 +130,11 @@ class _Exchange:
         self.is_over = False
 
     async def receive(self) -> Any:  # noqa: ANN401  # ASGI's own type
-        """The next piece of the body; problem 408 when it does not arrive in time."""
+        """The next piece of the body; REST and the console answer 408 when it does not arrive in time."""
         try:
             return await self._body.receive()
         except TimeoutError:
-            raise RequestError(code="too-slow", headers={"Connection": "close"}) from None
+            raise HTTPException(status_code=HTTPStatus.REQUEST_TIMEOUT) from None
 
     async def send(self, message: Message) -> None:
         """Send a piece of the response, with security headers, without the body for HEAD."""

@@ -76,6 +76,7 @@ _OF_STATUSES: Final = {
     400: "bad-request",
     404: "no-such-route",
     405: "method-not-allowed",
+    408: "too-slow",
     413: "too-large",
     415: "unsupported-media-type",
 }

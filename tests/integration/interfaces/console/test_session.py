@@ -4,9 +4,11 @@ import re
 from urllib.parse import unquote
 
 import pytest
+from tests.integration.interfaces.console.conftest import OpenMill
 from tests.support.console_client import FORM, Browser, ConsoleMill, form_token, text_of
 from tests.support.engine_harness import Stage
 
+from feedmill.config import ServeConfig
 from feedmill.engine.service.auth import revoke_token
 
 
@@ -186,6 +188,32 @@ def test_after_login_no_other_site_is_opened(mill: ConsoleMill) -> None:
     log_in(browser, mill.issue("read"), next="//evil.example/")
 
     assert browser.path == "/"
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "status"),
+    [
+        pytest.param("/console/login", b"a=1&" * 5_000, 413, id="a large login"),
+        pytest.param("/console/logout", b"a=1&" * 5_000, 413, id="a large logout"),
+        pytest.param("/console/feeds/import", b"a=1&" * 5_000, 422, id="fields that no page has"),
+    ],
+)
+def test_form_that_takes_long_to_read_is_refused(
+    browser: Browser, path: str, form: bytes, status: int
+) -> None:
+    answer = browser.ask(path, method="POST", body=form, headers=FORM)
+
+    assert answer.status == status
+
+
+def test_form_that_does_not_arrive_in_time_is_no_unexpected_error(open_mill: OpenMill) -> None:
+    mill = open_mill(serve=ServeConfig(body_timeout_sec=0.05))
+    headers = {"Content-Length": "10", **FORM}
+
+    answer = mill.browser().ask("/console/login", method="POST", body=b"", headers=headers)
+
+    assert answer.status == 408
+    assert "did not arrive in time" in text_of(answer)
 
 
 def test_json_is_no_form(browser: Browser) -> None:

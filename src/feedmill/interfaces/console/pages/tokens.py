@@ -31,6 +31,7 @@ from feedmill.interfaces.server_state import AnyRequest, app_state_of, services_
 from feedmill.model.running.webhook import Scope
 
 HERE: Final = "/console/tokens"
+_OPEN_BYTES: Final = 16_384  # of a form that asks for no login
 _OVERLAP: Final = timedelta(days=1)
 _MOST_DAYS: Final = 3_650
 _FIRST: Final = "`feedmill token create NAME --scope admin`"
@@ -45,7 +46,7 @@ async def login(request: AnyRequest) -> Response[bytes]:
     return page(request, "login.html", title="Log in", target=target, problem="")
 
 
-@post("/console/login", status_code=200)
+@post("/console/login", status_code=200, request_max_body_size=_OPEN_BYTES)
 async def log_in(request: AnyRequest) -> Response[bytes]:
     """Open a session for a token that holds."""
     form, state = await session.read_form(request), app_state_of(request)
@@ -66,7 +67,7 @@ async def log_in(request: AnyRequest) -> Response[bytes]:
     return go_to(request, target, cookies=cookies)
 
 
-@post("/console/logout", status_code=200)
+@post("/console/logout", status_code=200, request_max_body_size=_OPEN_BYTES)
 async def log_out(request: AnyRequest) -> Response[bytes]:
     """End the session."""
     await session.read_form(request)
