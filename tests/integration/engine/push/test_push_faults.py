@@ -209,8 +209,8 @@ def test_request_to_an_unknown_callback_is_answered_without_its_body(
 
         for method in ("POST", "PUT"):  # any answer but 404 made the token a known one
             for number in range(60):
-                scope = {"method": method, "path": f"/push/{number % 2:043}", "headers": []}
-                await listener(scope, read, send)
+                path, headers = f"/push/{number % 2:043}", list[tuple[bytes, bytes]]()
+                await listener({"method": method, "path": path, "headers": headers}, read, send)
 
         assert set(codes) == {404, 429}
 
