@@ -34,6 +34,7 @@ from feedmill.interfaces.cli.output import (
     style_text,
 )
 from feedmill.interfaces.cli.run_command import config_of, with_services
+from feedmill.model.addresses import mask_address
 from feedmill.model.canonical import Canonical, FoundFeed
 from feedmill.model.feed import FeedOverrides
 from feedmill.publish.to_json import feed_wire
@@ -324,7 +325,7 @@ async def _decided(answer: AddAnswer, options: AddOptions, subscriber: Subscribe
 
 def _say_subscribed(done: Subscribed) -> None:
     word = style_text("added", fg="green") if done.created else "already subscribed as"
-    click.echo(f"{word} {done.feed.id}  {done.feed.url}")
+    click.echo(f"{word} {done.feed.id}  {mask_address(done.feed.url)}")
     found = done.canonical
     if found is not None and done.requests:
         asked = "1 request" if done.requests == 1 else f"{done.requests} requests"

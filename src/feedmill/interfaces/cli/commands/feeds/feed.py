@@ -93,6 +93,6 @@ async def remove(open_services: OpenServices, feeds: tuple[str, ...], *, yes: bo
 
 def _agreed(feeds: list[Feed]) -> bool:
     for feed in feeds:
-        click.echo(f"  {shorten(feed.title or '-', 200)}  {feed.url}")
+        click.echo(f"  {shorten(feed.title or '-', 200)}  {mask_address(feed.url)}")
     with ctrl_c_ends_prompt():
         return click.confirm(f"remove {format_count(len(feeds), 'feed')} with all entries?")

@@ -96,7 +96,7 @@ def _lost_row(feed: Feed) -> tuple[str, ...]:
         proposal = found.url
         words = f"not proven; to take it: feedmill move {feed.id[-12:]} {found.url} --force"
     since = f"{feed.last_success_at:%Y-%m-%d}" if feed.last_success_at else "-"
-    return (feed.id[-12:], feed.last_result or "-", since, feed.url, proposal, words)
+    return (feed.id[-12:], feed.last_result or "-", since, mask_address(feed.url), proposal, words)
 
 
 def _row(feed: Feed) -> tuple[str, ...]:

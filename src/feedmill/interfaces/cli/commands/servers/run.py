@@ -27,6 +27,7 @@ from feedmill.interfaces.cli.options import (
 )
 from feedmill.interfaces.cli.run_command import SignalHandler, config_of
 from feedmill.interfaces.cli.servers import listen_for_hubs, rest_and_console, start_upkeep
+from feedmill.model.addresses import mask_address
 from feedmill.model.feed import Feed
 from feedmill.model.page import FeedFilter
 from feedmill.model.refresh import Committed, Refresh
@@ -135,7 +136,7 @@ def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:
     wait = result.feed.next_poll_at - fetch.fetched_at
     mended = f" repaired: {', '.join(fetch.repairs)}" if fetch.repairs else ""
     room = _room()
-    name = output.shorten(result.feed.title or _end_of(before.url, room), room)
+    name = output.shorten(result.feed.title or _end_of(mask_address(before.url), room), room)
     click.echo(
         f"{fetch.fetched_at:%H:%M:%S} {output.style_text(f'{fetch.outcome:<16}', fg='green' if good else 'red')}"
         f"{news:<8}{output.pad_text(name, room + 2)}next in {output.format_duration(wait):<9}{result.feed.reason}{mended}"

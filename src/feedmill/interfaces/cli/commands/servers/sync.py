@@ -200,7 +200,7 @@ def _count(counts: Counter[str], failures: list[dict[str, Any]], result: Refresh
         failures.append(
             {
                 "feed_id": fetch.feed_id,
-                "url": fetch.url,
+                "url": mask_address(fetch.url),
                 "reason": fetch.outcome,
                 "detail": fetch.detail,
                 "http_status": fetch.http_status,
@@ -237,7 +237,7 @@ def print_result(result: dict[str, Any], *, asked: bool = False) -> None:
     if result["faults"]:
         click.echo(describe_crashes(result["faults"]), err=True)
     for one in result["failures"]:
-        words = output.shorten(f"{mask_address(one['url'])} {one['detail']}", 200)
+        words = output.shorten(f"{one['url']} {one['detail']}", 200)
         again = output.format_duration(timedelta(seconds=one["wait_sec"]))
         click.echo(f"  {output.style_text(one['reason'], fg='red')} {words} (next poll in {again})")
     for entry in result.get("entries", ()):

@@ -51,6 +51,23 @@ def test_syncing_the_same_document_again_inserts_nothing_and_touches_last_seen(
     assert [one["entry_uid"] for one in before] == [one["entry_uid"] for one in after]
 
 
+def test_tokens_in_addresses_of_feeds_are_in_no_output(mill: Mill, publisher: Publisher) -> None:
+    publisher.script("/gone", Answer(status=404))
+    address = publisher.url("/gone?token=t0ken")
+    other = publisher.url("/other?token=t0ken")
+
+    said = [
+        mill("add", "--as-is", address),
+        mill("sync", "--force", "--json"),
+        mill("add", "--as-is", other),
+        mill.until(lambda out: b"other" in out, "run"),
+        mill("list"),
+    ]
+
+    assert "t0ken" not in "".join(one.text + one.err for one in said)
+    assert said[1].json["failures"][0]["url"] == publisher.url("/gone?token=***")
+
+
 def test_what_is_not_due_is_left_alone_and_the_next_moment_is_named(
     mill: Mill, publisher: Publisher
 ) -> None:
