@@ -10,6 +10,7 @@ from feedmill.parse.xml.elements import (
     Draft,
     ElementScope,
     Handler,
+    attributes_of,
     field,
     inner_markup,
     inner_xhtml,
@@ -78,8 +79,7 @@ def read_link(element: etree._Element, scope: ElementScope) -> Link | None:
 
     None without an address.
     """
-    # One look at all attributes is cheaper than six at one each; the stubs think of bytes.
-    said: dict[str, str] = dict(element.items())  # type: ignore[arg-type]
+    said = attributes_of(element)
     href = scope.enter(element).link(said.get("href") or text_of(element))
     if href is None:
         return None

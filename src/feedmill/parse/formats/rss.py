@@ -23,6 +23,7 @@ from feedmill.parse.xml.elements import (
     ElementScope,
     Handler,
     add_keywords,
+    attributes_of,
     field,
     inner_markup,
     integer,
@@ -63,7 +64,7 @@ def _is_in_atom(element: etree._Element) -> bool:
 def _link(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
     """RSS spells it as text; some as an attribute; an HTML parser's output as the tail."""
     address = text_of(element)
-    if address is None and element.get("href"):
+    if address is None and attributes_of(element).get("href"):
         _link_without_namespace(draft, element, scope)
         return
     if address is None and (tail := (element.tail or "").strip()).startswith(("http:", "https:")):
@@ -92,7 +93,7 @@ def _guid(draft: Draft, element: etree._Element, scope: ElementScope) -> None:  
     guid = text_of(element)
     if guid is not None and "id" not in draft:
         draft["id"] = guid
-        stated = element.get("isPermaLink") or element.get("ispermalink") or "true"
+        stated = attributes_of(element).get("ispermalink") or "true"
         draft["id_is_permalink"] = stated.strip().lower() != "false"
 
 
@@ -111,14 +112,15 @@ def _categories(draft: Draft, element: etree._Element, scope: ElementScope) -> N
 
 
 def _enclosure(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    url = scope.enter(element).link(element.get("url") or element.get("href"))
+    said = attributes_of(element)
+    url = scope.enter(element).link(said.get("url") or said.get("href"))
     if url is not None:
-        length = integer(element.get("length"))
-        draft.add("enclosures", Enclosure(url=url, type=element.get("type"), length=length), scope)
+        length = integer(said.get("length"))
+        draft.add("enclosures", Enclosure(url=url, type=said.get("type"), length=length), scope)
 
 
 def _source(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
-    link = scope.enter(element).link(element.get("url"))
+    link = scope.enter(element).link(attributes_of(element).get("url"))
     title = text_of(element)
     if link or title:
         draft.put("source", Source(title=Text(value=title) if title else None, link=link))

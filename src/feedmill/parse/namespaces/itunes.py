@@ -13,6 +13,7 @@ from feedmill.parse.xml.elements import (
     ElementScope,
     Handler,
     add_keywords,
+    attributes_of,
     flag,
     inner_field,
     integer,
@@ -40,7 +41,8 @@ def _author(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
 
 
 def _picture(draft: Draft, element: etree._Element, scope: ElementScope) -> str | None:
-    url = scope.enter(element).link(element.get("href") or element.get("url") or text_of(element))
+    said = attributes_of(element)
+    url = scope.enter(element).link(said.get("href") or said.get("url") or text_of(element))
     draft.put_in("itunes", "image", url)
     return url
 

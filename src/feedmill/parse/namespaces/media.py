@@ -12,6 +12,7 @@ from feedmill.parse.xml.elements import (
     ElementScope,
     Handler,
     add_keywords,
+    attributes_of,
     integer,
     markup_of,
     seconds,
@@ -50,17 +51,17 @@ def _group(draft: Draft, element: etree._Element, scope: ElementScope) -> None:
 def read_media(element: etree._Element, scope: ElementScope) -> MediaContent:
     """One media:content with its own title, description, credits and thumbnails."""
     scope = scope.enter(element)
-    about = _about(element, scope)
+    said = attributes_of(element)
     return replace(
-        about,
-        url=scope.link(element.get("url")),
-        type=element.get("type"),
-        medium=element.get("medium"),
-        length=integer(element.get("fileSize")),
-        duration=seconds(element.get("duration")),
-        width=integer(element.get("width")),
-        height=integer(element.get("height")),
-        lang=element.get("lang"),
+        _about(element, scope),
+        url=scope.link(said.get("url")),
+        type=said.get("type"),
+        medium=said.get("medium"),
+        length=integer(said.get("filesize")),
+        duration=seconds(said.get("duration")),
+        width=integer(said.get("width")),
+        height=integer(said.get("height")),
+        lang=said.get("lang"),
     )
 
 
@@ -98,11 +99,12 @@ def _inherited(own: MediaContent, group: MediaContent) -> MediaContent:
 
 
 def _read_thumbnail(element: etree._Element, scope: ElementScope) -> MediaThumbnail | None:
-    url = scope.link(element.get("url") or text_of(element))
+    said = attributes_of(element)
+    url = scope.link(said.get("url") or text_of(element))
     if url is None:
         return None
     return MediaThumbnail(
-        url=url, width=integer(element.get("width")), height=integer(element.get("height"))
+        url=url, width=integer(said.get("width")), height=integer(said.get("height"))
     )
 
 

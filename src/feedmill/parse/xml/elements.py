@@ -226,6 +226,15 @@ def split_keywords(text: str | None, scope: ElementScope) -> tuple[str, ...]:
     return tuple([word for part in parts[:most] if (word := part.strip())])
 
 
+def attributes_of(element: etree._Element) -> dict[str, str]:
+    """All attributes by their names in small letters: publishers write `URL=` and `isPermalink=`.
+
+    One look at all of them is cheaper than six at one each.
+    """
+    written: dict[str, str] = dict(element.items())  # type: ignore[arg-type]  # no bytes
+    return {name.lower(): value for name, value in written.items()}
+
+
 def text_of(element: etree._Element) -> str | None:
     """The element's text, stripped; markup inside it is dropped. None when it is empty.
 

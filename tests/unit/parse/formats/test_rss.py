@@ -126,6 +126,9 @@ def test_the_first_of_two_equal_elements_counts() -> None:
         pytest.param(
             '<guid ispermalink="False">https://x.example/1</guid>', False, None, id="denied"
         ),
+        pytest.param(
+            '<guid isPermalink="false">https://x.example/1</guid>', False, None, id="misspelt"
+        ),
         pytest.param("<guid>tag:x.example,2025:1</guid>", True, None, id="no address"),
     ],
 )
@@ -155,6 +158,7 @@ def test_a_link_of_its_own_beats_the_permalink() -> None:
             "<link/>https://x.example/t <b/>", "https://x.example/t", "alternate", id="tail"
         ),
         pytest.param('<link rel="self" href="/s"/>', "https://example.com/s", "self", id="rel"),
+        pytest.param('<link REL="self" HREF="/s"/>', "https://example.com/s", "self", id="capital"),
     ],
 )
 def test_a_link_is_found_however_it_is_written(written: str, href: str, rel: str) -> None:
@@ -189,18 +193,22 @@ def test_every_enclosure_is_kept_and_a_length_must_be_a_number() -> None:
     entry = item(
         '<enclosure url="/a.mp3" type="audio/mpeg" length="100"/>'
         '<enclosure href="https://x.example/b.mp3" length="unknown"/><enclosure type="a/b"/>'
+        '<enclosure URL="/c.mp3" Type="audio/mpeg" LENGTH="7"/>'
     )
 
     assert entry.enclosures == (
         Enclosure(url="https://example.com/a.mp3", type="audio/mpeg", length=100),
         Enclosure(url="https://x.example/b.mp3"),
+        Enclosure(url="https://example.com/c.mp3", type="audio/mpeg", length=7),
     )
 
 
 def test_the_source_may_lack_its_title_or_its_address() -> None:
     bare = item('<source url="https://other.example/rss"/>')
     named = item("<source>Other</source>")
+    capital = item('<source URL="https://other.example/rss"/>')
 
+    assert capital.source == bare.source
     assert bare.source == Source(link="https://other.example/rss")
     assert named.source == Source(title=Text(value="Other"))
 

@@ -179,6 +179,7 @@ def test_a_duration_is_in_seconds(written: str, seconds: int | None) -> None:
     [
         pytest.param('<itunes:image href="/p.jpg"/>', id="href"),
         pytest.param('<itunes:image url="/p.jpg"/>', id="url"),
+        pytest.param('<itunes:image HREF="/p.jpg"/>', id="capital letters"),
         pytest.param("<itunes:image>/p.jpg</itunes:image>", id="text"),
         pytest.param('<itunes:link rel="image" href="/p.jpg"/>', id="as a link"),
         pytest.param('<googleplay:image href="/p.jpg"/>', id="googleplay"),

@@ -55,6 +55,17 @@ def test_a_content_keeps_its_attributes_and_what_is_said_inside_it() -> None:
     assert (entry.title, entry.summary) == (None, None)
 
 
+def test_names_of_attributes_have_no_case() -> None:
+    entry = item(
+        '<media:content URL="/v.mp4" Type="video/mp4" filesize="9"/><media:thumbnail URL="/t.jpg"/>'
+    )
+
+    assert entry.media[0] == MediaContent(
+        url="https://example.com/v.mp4", type="video/mp4", length=9
+    )
+    assert entry.image == "https://example.com/t.jpg"
+
+
 def test_the_contents_of_a_group_inherit_what_the_group_says() -> None:
     entry = item(
         "<media:group><media:title>G</media:title><media:description>H</media:description>"
