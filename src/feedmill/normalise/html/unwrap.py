@@ -3,11 +3,13 @@
 nh3 drops what stands in an element whose name MathML or SVG knows, also where no formula was
 meant: of `the Action<int> is later executed` it keeps `the Action`. So every element that HTML
 does not know loses its tags here, and so do containers that may not be shown but hold a reader's
-text (forms, formulas, fallbacks). What is embedded from elsewhere becomes a link to it. None of
-this needs to be safe: the sanitiser comes after it.
+text (forms, formulas, fallbacks). What is embedded from elsewhere becomes a link to it, and a
+picture that waits to be scrolled to gets its address. None of this needs to be safe: the sanitiser
+comes after it.
 """
 
 import re
+from collections.abc import Iterable
 from html import escape, unescape
 
 from feedmill.model.base import Value
@@ -27,11 +29,15 @@ from feedmill.normalise.text import clean_text
 _PLAYER_TAGS = frozenset({"audio", "video", "source"})
 _KNOWN_TAGS = (ALLOWED_TAGS | HARMLESS_TAGS) - _PLAYER_TAGS
 
+_LEFT_TAGS = _KNOWN_TAGS - {"img"}
 _EMBEDDING_TAGS = frozenset({"iframe", "embed", "object", "frame", "param"})
 _RAW_TEXT = {  # markup inside them is text
     name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.ASCII)
     for name in ("xmp", "textarea", "plaintext")
 }
+# Where many themes keep the address of what is loaded when it is scrolled to.
+_LAZY_NAMES = ("data-src", "data-lazy-src", "data-original")
+_LAZY = re.compile(rf"(?:{'|'.join(_LAZY_NAMES)})[\t\n\f\r ]*=")
 _SPACED_TAGS = frozenset({"form", "option", "optgroup", "select", "textarea", "xmp", "desc"})
 _TAG_NAMES = re.compile(r"</?([A-Za-z][^\t\n\f\r />]*+)")
 _LOADED = re.compile(r"\s*(?:https?:|//|/(?!/)|\.{0,2}/|[\w%][^:]*$)", re.IGNORECASE)
@@ -61,7 +67,8 @@ def unwrap(html: str) -> Unwrapped:
     html = _without_open_quotes(html)
     names = _TAG_NAMES.findall(html)
     are_known = _KNOWN_TAGS.issuperset(names) or _KNOWN_TAGS.issuperset(map(str.lower, names))
-    if are_known and html.rfind("<") <= html.rfind(">"):
+    is_lazy = "data-" in html and _LAZY.search(html) is not None
+    if are_known and not is_lazy and html.rfind("<") <= html.rfind(">"):
         return Unwrapped(html=html)
     writer = _Writer(html)
     return Unwrapped(html=writer.written(), embeds=tuple(writer.embeds.values()))
@@ -104,7 +111,7 @@ class _Writer:
         position = 0
         for token, resume in html_tokens(html):
             start = token.start()
-            if token["name"] in _KNOWN_TAGS and token["end"]:
+            if token["name"] in _LEFT_TAGS and token["end"]:
                 continue  # written with the next piece
             if start < position:
                 continue  # inside raw text that was written already
@@ -116,6 +123,10 @@ class _Writer:
     def _token(self, token: re.Match[str], resume: int) -> int:
         """Write what becomes of one piece of markup; the answer is where the text goes on."""
         name = tag_name(token)
+        lazy = _attributes_of(token["attributes"]) if name == "img" and token["end"] else {}
+        if address := _first_loaded(lazy, _LAZY_NAMES):
+            self._pieces.append(f'<img src="{escape(address)}"')  # the first of two counts
+            return token.end("name")
         if not name or name in _KNOWN_TAGS or not token["end"]:
             written = self._html[token.start() : resume]
             is_text = token["end"] == "" and not is_cut_off(written)
@@ -177,13 +188,17 @@ class _Writer:
 
 
 def _address(tag: str, attributes: dict[str, str]) -> str:
-    """What an element loads; many themes keep it in `data-src` until it is scrolled to."""
+    """What an element loads."""
     if tag == "param":
         player = attributes.get("name", "").lower() in _PLAYER_PARAMS
         return attributes.get("value", "").strip() if player else ""
     if tag == "object":
         return attributes.get("data", "").strip()
-    written = (attributes.get(name, "").strip() for name in ("src", "data-src", "data-lazy-src"))
+    return _first_loaded(attributes, ("src", *_LAZY_NAMES))
+
+
+def _first_loaded(attributes: dict[str, str], names: Iterable[str]) -> str:
+    written = (attributes.get(name, "").strip() for name in names)
     return next((address for address in written if _LOADED.match(address)), "")
 
 

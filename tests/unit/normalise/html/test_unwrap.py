@@ -239,6 +239,45 @@ def test_what_is_embedded_becomes_a_link(written: str, html: str) -> None:
     assert clean_html(written, base=BASE) == html
 
 
+@pytest.mark.parametrize(
+    ("written", "html"),
+    [
+        pytest.param(
+            '<img src="data:image/gif;base64,R0" data-src="/a.png" alt="A">',
+            '<img src="https://example.com/a.png" alt="A">',
+            id="in place of a placeholder in the text",
+        ),
+        pytest.param(
+            "<p>x<IMG class=lazy data-lazy-src='/a?b=1&amp;c=\"2' src=/blank.gif />y</p>",
+            '<p>x<img src="https://example.com/a?b=1&amp;c=%222">y</p>',
+            id="in place of an empty picture",
+        ),
+        pytest.param(
+            '<img data-original="https://e.com/a.png"><img data-original="https://e.com/b.png">',
+            '<img src="https://e.com/a.png"><img src="https://e.com/b.png">',
+            id="each of several",
+        ),
+        pytest.param(
+            '<img src="/a.png" data-src="data:image/gif;base64,R0"><img src="/b.png" data-src="">',
+            '<img src="https://example.com/a.png"><img src="https://example.com/b.png">',
+            id="not a placeholder there",
+        ),
+        pytest.param(
+            '<img src="/a.png" data-src="javascript:alert(1)">',
+            '<img src="https://example.com/a.png">',
+            id="nor a script",
+        ),
+        pytest.param(
+            '<img alt="<img data-src=/x>" src="/a.png"> data-src',
+            '<img alt="&lt;img data-src=/x&gt;" src="https://example.com/a.png"> data-src',
+            id="nor what stands inside another attribute",
+        ),
+    ],
+)
+def test_a_picture_that_is_loaded_when_it_is_scrolled_to_is_shown(written: str, html: str) -> None:
+    assert clean_html(written, base=BASE) == html
+
+
 def test_embeds_are_named_once_and_bounded() -> None:
     many = "".join(f"<embed src='/{number}'>" for number in range(300))
 
