@@ -1,4 +1,4 @@
-"""content:, feedburner:, admin:, cc:, slash:, thr: and wfw: — full text, original link, licence, comments."""
+"""content:, yandex:, feedburner:, admin:, cc:, slash:, thr: and wfw: — full text, original link, licence, comments."""
 # Tested in tests/unit/parse/namespaces/test_namespaces.py
 
 from typing import Final
@@ -54,6 +54,8 @@ def _in_reply_to(draft: Draft, element: etree._Element, scope: ElementScope) -> 
 
 ENTRY: Final[dict[str, Handler]] = {
     "content:encoded": many_field("contents", read_body),
+    "yandex:full-text": many_field("contents", read_body),  # and mailru:full-text
+    "yandex:content": many_field("contents", read_body),  # turbo:content
     "feedburner:origlink": _original_link,
     "cc:license": _license,
     "slash:comments": _comment_count,

@@ -69,6 +69,7 @@ _URIS: Final = {
     "gml": ("http://www.opengis.net/gml",),
     "fh": ("http://purl.org/syndication/history/1.0",),
     "at": ("http://purl.org/atompub/tombstones/1.0",),
+    "yandex": ("http://news.yandex.ru", "http://turbo.yandex.ru", "http://news.mail.ru"),
     "feedburner": ("http://rssnamespace.org/feedburner/ext/1.0",),
     "admin": ("http://webns.net/mvcb/",),
     "xhtml": ("http://www.w3.org/1999/xhtml",),

@@ -159,6 +159,14 @@ def test_an_empty_encoded_content_is_none() -> None:
     assert entry.contents == ()
 
 
+@pytest.mark.parametrize("name", ["yandex:full-text", "turbo:content"])
+def test_the_full_text_for_a_news_directory_is_content(name: str) -> None:
+    entry = item(f"<description>short</description><{name}>&lt;p&gt;long&lt;/p&gt;</{name}>")
+
+    assert entry.contents == (Content(value="<p>long</p>", base=URL),)
+    assert entry.summary == html("short")
+
+
 def test_the_modules_of_comments_are_kept() -> None:
     entry = item(
         "<slash:comments>12</slash:comments><wfw:commentRss>/c.xml</wfw:commentRss>"
