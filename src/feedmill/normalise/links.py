@@ -94,6 +94,7 @@ def _candidates(entry: ParsedEntry) -> Iterator[str]:
         yield entry.id
     if entry.external_url:
         yield entry.external_url
+    yield from (content.src for content in entry.contents if content.src)
 
 
 class EntryFiles(Value):

@@ -11,6 +11,7 @@ import pytest
 from feedmill.config import NormaliseConfig
 from feedmill.model.entry import EntryEnclosure
 from feedmill.model.parsed import (
+    Content,
     Enclosure,
     Itunes,
     Link,
@@ -125,6 +126,11 @@ def test_the_configured_tracking_parameters_shape_the_article_link() -> None:
             ParsedEntry(id="1", external_url="https://e.com/x"),
             "https://e.com/x",
             id="the page it is about",
+        ),
+        pytest.param(
+            ParsedEntry(id="1", contents=(Content(value="x"), Content(value="", src="/full"))),
+            "https://example.com/full",
+            id="where its content is",
         ),
         pytest.param(ParsedEntry(), None, id="none"),
     ],
