@@ -26,6 +26,7 @@ _WRAPPERS: Final = (
     "<iframe src='/a' title='{}'></iframe>", '<video title="{}" src="/a.mp4"></video>',
     "<audio src='{}'></audio>", '<iframe data-src="{}"></iframe>', "x<y {}", "<a@b.example {}>",
     "<http://a.example/{}>", "<foo {}>text</foo>", "{} <br...",
+    '<img src="data:," data-src="{}">', "<img data-src='/a' {}>",
 )  # fmt: skip
 
 

@@ -93,6 +93,7 @@ class _Writer:
 
     def __init__(self, html: str) -> None:
         self.embeds: dict[str, Embed] = {}
+        self._lazy: set[str] = set()  # addresses of pictures that had a placeholder
         self._links: dict[str, str] = {}  # of players, which stay as they are
         self._html = html
         self._pieces: list[str] = []
@@ -123,10 +124,8 @@ class _Writer:
     def _token(self, token: re.Match[str], resume: int) -> int:
         """Write what becomes of one piece of markup; the answer is where the text goes on."""
         name = tag_name(token)
-        lazy = _attributes_of(token["attributes"]) if name == "img" and token["end"] else {}
-        if address := _first_loaded(lazy, _LAZY_NAMES):
-            self._pieces.append(f'<img src="{escape(address)}"')  # the first of two counts
-            return token.end("name")
+        if name == "img" and token["end"]:
+            return self._picture(token)
         if not name or name in _KNOWN_TAGS or not token["end"]:
             written = self._html[token.start() : resume]
             is_text = token["end"] == "" and not is_cut_off(written)
@@ -147,6 +146,17 @@ class _Writer:
         if name in _SPACED_TAGS:
             self._pieces.append(" ")
         return self._raw_text(name, token.end()) if not token["slash"] else token.end()
+
+    def _picture(self, token: re.Match[str]) -> int:
+        """A picture with its own address in place of a placeholder's, and without its noscript copy."""
+        attributes = _attributes_of(token["attributes"])
+        if address := _first_loaded(attributes, _LAZY_NAMES):
+            self._lazy.add(address)
+            self._pieces.append(f'<img src="{escape(address)}"')  # the first of two counts
+            return token.end("name")
+        if attributes.get("src", "").strip() not in self._lazy:
+            self._pieces.append(token[0])
+        return token.end()
 
     def _raw_text(self, name: str, start: int) -> int:
         closer = _RAW_TEXT.get(name)

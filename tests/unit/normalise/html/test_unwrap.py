@@ -258,6 +258,11 @@ def test_what_is_embedded_becomes_a_link(written: str, html: str) -> None:
             id="each of several",
         ),
         pytest.param(
+            '<img src="/0.gif" data-src="/a.png"><noscript><img src="/a.png"></noscript><img src="/b">',
+            '<img src="https://example.com/a.png"><img src="https://example.com/b">',
+            id="once, where it stands there for readers without scripts",
+        ),
+        pytest.param(
             '<img src="/a.png" data-src="data:image/gif;base64,R0"><img src="/b.png" data-src="">',
             '<img src="https://example.com/a.png"><img src="https://example.com/b.png">',
             id="not a placeholder there",
