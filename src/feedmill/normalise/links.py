@@ -30,6 +30,7 @@ MAX_URL_CHARS = 8_192
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\xa0\"<>\\`\u2028\u2029\ud800-\udfff]")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,127}/[\w.+-]{1,127})\s*(?:;|$)", re.ASCII)
+_PICTURE_NAME = re.compile(r"\.(?:avif|gif|jpe?g|png|webp)(?:[?#]|$)", re.IGNORECASE)
 _MAX_TITLE_CHARS = 1_000
 
 
@@ -173,6 +174,9 @@ def _pictures(entry: ParsedEntry) -> Iterator[str | None]:
         yield from (media.url for media in entry.media if _is_picture(media))
         for media in entry.media:
             yield from (thumbnail.url for thumbnail in media.thumbnails)
+        # Newspapers name their pictures so, without a type.
+        untyped = (media.url for media in entry.media if not (media.type or media.medium))
+        yield from (url for url in untyped if url and _PICTURE_NAME.search(url))
     for file in entry.enclosures:
         if file.type and file.type.startswith("image/"):
             yield file.url

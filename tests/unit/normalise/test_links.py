@@ -275,6 +275,18 @@ def test_the_first_files_are_kept_when_there_are_too_many() -> None:
             "https://example.com/e.png",
             id="an enclosure when no medium is a picture",
         ),
+        pytest.param(
+            ParsedEntry(
+                media=(
+                    MediaContent(url="/v.jpg", medium="video"),
+                    MediaContent(url="/w.png", type="text/html"),
+                    MediaContent(url="/watch"),
+                    MediaContent(url="/p.JPG?width=140"),
+                )
+            ),
+            "https://example.com/p.JPG?width=140",
+            id="known by its name when nothing else says what it is",
+        ),
         pytest.param(ParsedEntry(), None, id="none"),
     ],
 )
