@@ -150,7 +150,8 @@ class _Writer:
     def _picture(self, token: re.Match[str]) -> int:
         """A picture with its own address in place of a placeholder's, and without its noscript copy."""
         attributes = _attributes_of(token["attributes"])
-        if address := _first_loaded(attributes, _LAZY_NAMES):
+        address = _first_loaded(attributes, _LAZY_NAMES)
+        if address and not address.isalnum():  # `data-original="true"` is none
             self._lazy.add(address)
             self._pieces.append(f'<img src="{escape(address)}"')  # the first of two counts
             return token.end("name")

@@ -273,6 +273,11 @@ def test_what_is_embedded_becomes_a_link(written: str, html: str) -> None:
             id="nor a script",
         ),
         pytest.param(
+            '<img src="/a.png" data-original="true">',
+            '<img src="https://example.com/a.png">',
+            id="nor a word",
+        ),
+        pytest.param(
             '<img alt="<img data-src=/x>" src="/a.png"> data-src',
             '<img alt="&lt;img data-src=/x&gt;" src="https://example.com/a.png"> data-src',
             id="nor what stands inside another attribute",
