@@ -12,6 +12,7 @@ from feedmill.engine.service.feed_lookup import all_feeds, resolve_feeds
 from feedmill.engine.two_phase.candidates import write_candidates
 from feedmill.engine.two_phase.held_window import held_entries, held_window
 from feedmill.engine.two_phase.sidecar_files import screening_path, selection_path, write_screenings
+from feedmill.errors import NotFoundError
 from feedmill.interfaces.cli.command import Answer, OpenServices, Printer, command
 from feedmill.interfaces.cli.options import flag, list_options, option, out_option, usage_error
 from feedmill.interfaces.cli.output import show_list
@@ -81,11 +82,13 @@ async def drop_held_command(
     """Drop held entries for good: later polls skip them too."""
     if not (entries or names or tag or everything):
         usage_error("name entries or feeds, or pass --all")
-    services, chosen = await open_services(), list(entries)
-    if not entries:
-        waiting = await held_entries(services.store, feeds=await _chosen(names, tag, services))
-        chosen = [one.entry_uid for one in waiting]
-    dropped = await services.store.reject_held(chosen)
+    services = await open_services()
+    held = await held_entries(services.store, feeds=await _chosen(names, tag, services))
+    waiting = {one.entry_uid: one for one in held}
+    if unknown := [one for one in entries if one not in waiting]:
+        message = f"there is no held entry {unknown[0]!r}; nothing was dropped"
+        raise NotFoundError(message, "`feedmill held list` lists them")
+    dropped = await services.store.reject_held(entries or tuple(waiting))
     return Answer({"dropped": dropped}, f"{dropped} dropped")
 
 

@@ -476,6 +476,29 @@ def test_people_are_told_in_words(mill: Mill, publisher: Publisher) -> None:
     assert removed.startswith("removed ")
 
 
+def test_dropping_an_entry_that_is_not_held_fails_and_drops_nothing(
+    mill: Mill, publisher: Publisher
+) -> None:
+    publisher.script("/drop", answer(on(1, 1), on(2, 2)))
+    publisher.script("/other", answer(on(1, 3)))
+    mill.ok("add", "--as-is", publisher.url("/drop"), publisher.url("/other"))
+    mill.ok("screen-live", "add", "--feed", publisher.url("/drop"))
+    mill.ok("sync")
+    first, second = (one["entry_uid"] for one in mill.json("held", "list")["items"])
+
+    unknown = mill("held", "drop", first, "guid:unknown", "--json")
+    elsewhere = mill("held", "drop", first, "--feed", publisher.url("/other"), "--json")
+    untouched = mill.json("held", "list")["items"]
+    dropped = mill.json("held", "drop", first)
+    again = mill("held", "drop", first, "--json")
+
+    for refused in (unknown, elsewhere, again):
+        assert (refused.status, refused.error["code"]) == (1, "not-found")
+    assert len(untouched) == 2
+    assert dropped == {"dropped": 1}
+    assert [one["entry_uid"] for one in mill.json("held", "list")["items"]] == [second]
+
+
 def test_wrong_lists_and_names_are_said_plainly(mill: Mill, publisher: Publisher) -> None:
     (mill.folder / "empty.txt").write_text("# nothing\n")
     (mill.folder / "topics.toml").write_text("no topics = [")
