@@ -27,6 +27,7 @@ from feedmill.engine.service.collections import (
     collection_page,
     filter_of,
 )
+from feedmill.engine.service.queries import require_feed
 from feedmill.engine.service.webhooks import MAX_WEBHOOKS, validate_webhook_url
 from feedmill.errors import ConflictError, CrowdedError, NotFoundError, UsageError
 from feedmill.model.event import StoredEntry
@@ -261,8 +262,11 @@ async def request_subscription(form: Mapping[str, str], base: str, services: Ser
     if wanted is None or not found.topic.startswith(f"{base}{wanted.path}"):
         message = f"{found.topic[:200]!r} is not a topic of this hub"
         raise NotFoundError(message, "topics are the metafeeds of this server without a cursor")
-    await _require_place(found.mode, (callback, found.topic), services)
     feeds = wanted.query.feed_ids or ()
+    # As the document itself would be answered; who has the topic of a removed feed may still leave it.
+    if found.mode == "subscribe" and wanted.path.startswith("/feeds/"):
+        await require_feed(feeds[0], services)
+    await _require_place(found.mode, (callback, found.topic), services)
     payload = {
         "mode": found.mode,
         "topic": found.topic,

@@ -291,6 +291,9 @@ def test_delivery_that_fails_for_good_is_a_dead_letter(
     [
         pytest.param({"hub.callback": "http://10.0.0.1/cb"}, "bad-address", id="private callback"),
         pytest.param({"hub.topic": "https://other.example/feed"}, "not-found", id="not our topic"),
+        pytest.param(
+            {"hub.topic": "BASE/feeds/gone/feed.atom"}, "not-found", id="feed that is not there"
+        ),
         pytest.param({"hub.mode": "publish"}, "invalid-body", id="mode"),
     ],
 )
@@ -302,7 +305,7 @@ def test_request_that_is_not_taken_says_why(
             "hub.mode": "subscribe",
             "hub.topic": f"{base}/collections/feed.atom",
             "hub.callback": "http://127.0.0.1:9/cb",
-        } | change
+        } | {name: value.replace("BASE", base) for name, value in change.items()}
         async with httpx.AsyncClient(trust_env=False, timeout=HANG_GUARD_SEC) as client:
             answer = await client.post(f"{base}/hub", data=form)
             wrong_type = await client.post(f"{base}/hub", json={})
