@@ -186,6 +186,8 @@ def _mistakes(topics: Sequence[Topic]) -> Iterator[str]:
             yield f"two topics have the id {topic.id!r}"
         if not (topic.name + topic.description).strip() and not topic.examples:
             yield f"topic {topic.id!r} needs a name and a description"
+        elif not any(map(str.isalnum, "".join((topic.name, topic.description, *topic.examples)))):
+            yield f"topic {topic.id!r} has no words to recognise it by"
         if len(topic.examples) + len(topic.not_examples) > _MAX_SENTENCES:
             yield f"topic {topic.id!r} has more than {_MAX_SENTENCES} sentences"
         seen.add(topic.id)
@@ -196,6 +198,10 @@ def _missing(topic: Topic) -> Iterator[str]:
         yield "it has no description"
     if len(topic.examples) < MIN_EXAMPLES:
         yield f"it has {len(topic.examples)} example sentences, and {MIN_EXAMPLES} is the least"
+    both = {*map(_folded, topic.examples)} & {*map(_folded, topic.not_examples)}
+    if both:
+        sentences = "1 sentence is" if len(both) == 1 else f"{len(both)} sentences are"
+        yield f"{sentences} an example and a counter-example"
 
 
 def _folded(name: str) -> str:

@@ -61,6 +61,7 @@ def test_a_topic_file_may_be_toml_or_json_or_a_plain_list() -> None:
         ("name = 'x'", "no topic in it"),
         ('[{"id": " ", "name": "A", "description": "d"}]', "has no id"),
         ('[{"id": "a", "name": " "}]', "needs a name and a description"),
+        ('[{"id": "a", "name": "!!!", "description": "🙂", "examples": ["…"]}]', "no words"),
     ],
 )
 def test_a_topic_file_that_cannot_be_used_says_what_is_wrong(text: str, said: str) -> None:
@@ -114,6 +115,15 @@ def test_a_topic_without_description_or_examples_is_called_weak() -> None:
     assert "no description" in weaknesses(weak)[0]
     assert "1 example" in weaknesses(weak)[0]
     assert weaknesses(TOPICS) == ()
+
+
+def test_a_topic_whose_examples_contradict_each_other_is_called_weak() -> None:
+    torn = replace(BEES, not_examples=(*BEES.not_examples, f" {BEES.examples[0].upper()}"))
+
+    said = weaknesses(with_digest(TopicSet(name="t", topics=(torn,))))
+
+    assert len(said) == 1
+    assert "1 sentence is an example and a counter-example" in said[0]
 
 
 def test_the_version_follows_the_words_and_nothing_else() -> None:

@@ -213,6 +213,8 @@ def _given(window: Path, about: str | None, not_about: str | None) -> list[Label
     unknown = [number for number, _ in found if number not in texts]
     if unknown:
         usage_error(f"the window has no candidate {unknown[0]}")
+    if len(found) > len(dict(found)):
+        usage_error("no entry can be about the topic and about something else")
     return [Labelled(texts[number], label) for number, label in found]
 
 

@@ -95,7 +95,14 @@ def test_labels_become_examples_and_before_and_after_are_shown(mill: Mill, windo
 
 
 @pytest.mark.parametrize(
-    "words", [("--about", "1-4"), ("--about", "99", "--not-about", "1"), ("--topic", "x"), ()]
+    "words",
+    [
+        ("--about", "1-4"),
+        ("--about", "99", "--not-about", "1"),
+        ("--about", "1-4", "--not-about", "4-6"),
+        ("--topic", "x"),
+        (),
+    ],
 )
 def test_too_few_or_unknown_labels_change_nothing(
     mill: Mill, window: Path, words: tuple[str, ...]
