@@ -41,6 +41,7 @@ class Committed(Value):
 
     fenced: bool = False
     duplicate: bool = False  # (feed_id, scheduled_at) had been committed before (D26)
+    overtaken: frozenset[str] = frozenset()  # entries that another refresh had added meanwhile
     last_seq: int = 0  # 0 also where events get their numbers later (PostgreSQL)
 
 

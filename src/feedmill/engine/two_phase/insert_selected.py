@@ -53,6 +53,7 @@ from feedmill.model.identity import (
     Revised,
     UnchangedEntry,
 )
+from feedmill.model.refresh import Committed
 from feedmill.model.screening import Confirmation, InsertResult
 from feedmill.publish.events import event_of_new_feed
 from feedmill.schedule.interval import initial_state
@@ -196,18 +197,20 @@ async def _insert(
         for number, item in found.items()
         if id(item) not in kept
     }
-    counts["new"] += summary.added
+    added = [change.entry_uid for change in changes.changes if isinstance(change, Added)]
+    if added or summary.revised:
+        done = await _commit(choice, feed, changes, services)
+        added = [entry_uid for entry_uid in added if entry_uid not in done.overtaken]
+    counts["new"] += len(added)
     counts["updated"] += summary.revised
-    counts["unchanged"] += summary.touched
+    counts["unchanged"] += summary.touched + summary.added - len(added)
     counts["skipped"] += len(found) - summary.added - summary.revised - summary.touched
-    if summary.added or summary.revised:
-        await _commit(choice, feed, changes, services)
-    return [change.entry_uid for change in changes.changes if isinstance(change, Added)]
+    return added
 
 
 async def _commit(
     choice: SelectedDocument, feed: Feed, changes: Changes, services: Services
-) -> None:
+) -> Committed:
     now, digest = services.clock.now(), choice.document.body_sha256
     blob = await keep_collected(choice.raw.body, choice.document, services.store, services.blobs)
     added = [change.entry_uid for change in changes.changes if isinstance(change, Added)]
@@ -222,6 +225,7 @@ async def _commit(
     if done.duplicate:
         message = f"the feed {feed.url} is being inserted into by other processes"
         raise ConflictError(message, reason="busy", hint="insert again")
+    return done
 
 
 def _record(

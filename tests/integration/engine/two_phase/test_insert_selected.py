@@ -1,7 +1,7 @@
 """Inserting what somebody confirmed: as polling would, once, and not a row before all is checked."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +117,40 @@ def test_a_second_run_inserts_nothing_and_writes_nothing(play: Play) -> None:
         assert await stage.services.store.last_seq() == seq
 
     play(story)
+
+
+def test_entries_that_another_insertion_stored_meanwhile_are_unchanged_and_not_new(
+    play: Play,
+) -> None:
+    async def story(stage: Stage) -> None:
+        stage.publisher.script("/a", answer(on(1, 1), on(2, 2)))
+        file, store = await collect(stage, "/a"), stage.services.store
+        ids = [one.candidate_id for one in file.candidates]
+        late = stage.services._replace(store=OvertakenStore(store, insert(stage, file, ids[:1])))
+
+        done = await insert_selected(file, ids, confirmation(file, ids), late)
+
+        assert (done.new, done.unchanged, done.skipped) == (1, 1, 0)
+        assert len(done.entry_uids) == 1
+
+    play(story)
+
+
+class OvertakenStore:
+    """The real store; another insertion runs right before the first commit."""
+
+    def __init__(self, store: Any, other: Awaitable[Any]) -> None:
+        self._store = store
+        self._other: Awaitable[Any] | None = other
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def commit(self, refresh: Any) -> Any:
+        other, self._other = self._other, None
+        if other is not None:
+            await other
+        return await self._store.commit(refresh)
 
 
 @settings(

@@ -21,6 +21,7 @@ from feedmill.adapters.store.postgres.pool import PgConnection
 from feedmill.adapters.store.postgres.run_query import QueryRunner
 from feedmill.adapters.store.tables.changes import (
     PendingDocument,
+    committed,
     pending_document,
     remaining_events,
     write_beside,
@@ -141,7 +142,6 @@ _KEEP_TIMES: Final = (
 )
 _FENCED: Final = Committed(fenced=True)
 _DUPLICATE: Final = Committed(duplicate=True)
-_WRITTEN: Final = Committed()
 
 
 class Writing(msgspec.Struct):
@@ -180,7 +180,10 @@ async def commit_group(
             if one.values is not None:
                 totals.add(one.refresh.fetch, one.values)
         await _write(connection, written, queries, totals.rows(), searchable=searchable)
-    done = {one.refresh.feed.id: _WRITTEN if one.feed_no in ran else _DUPLICATE for one in writings}
+    done = {
+        one.refresh.feed.id: committed(one.document) if one.feed_no in ran else _DUPLICATE
+        for one in writings
+    }
     return [done.get(refresh.feed.id, _FENCED) for refresh in refreshes]
 
 

@@ -8,6 +8,7 @@ from feedmill.adapters.store.sqlite import claims, event_log
 from feedmill.adapters.store.sqlite.run_query import QueryRunner
 from feedmill.adapters.store.tables.changes import (
     PendingDocument,
+    committed,
     pending_document,
     remaining_events,
     write_beside,
@@ -82,7 +83,6 @@ _BEGIN_DAY: Final = (
 _COUNT_FAILURE: Final = figures.count_failures("VALUES (?, ?, ?, ?, ?)")
 _FENCED: Final = Committed(fenced=True)
 _DUPLICATE: Final = Committed(duplicate=True)
-_WRITTEN: Final = Committed()
 
 
 def commit(
@@ -155,10 +155,9 @@ def _write(
         connection.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     events = remaining_events(refresh, document)
     if not events:
-        return _WRITTEN
-    return Committed(
-        last_seq=event_log.append_events(connection, events, f"fetch/{fetch.fetch_id}")
-    )
+        return committed(document)
+    last_seq = event_log.append_events(connection, events, f"fetch/{fetch.fetch_id}")
+    return committed(document, last_seq)
 
 
 def _count(connection: sqlite3.Connection, feed_no: int, refresh: Refresh, values: Row) -> None:

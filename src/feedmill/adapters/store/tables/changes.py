@@ -42,7 +42,7 @@ from feedmill.model.identity import (
     Revised,
     UnchangedEntry,
 )
-from feedmill.model.refresh import Refresh
+from feedmill.model.refresh import Committed, Refresh
 
 # Locked as it is read: with legacy_guid_across_feeds, two feeds may revise one entry at once.
 _KEEP_REVISIONS: Final = sql.RowStatement(
@@ -275,6 +275,12 @@ def remaining_events(refresh: Refresh, document: PendingDocument | None) -> list
         for event in refresh.events
         if event.type != "new_entry" or event.entry_uid not in overtaken
     ]
+
+
+def committed(document: PendingDocument | None, last_seq: int = 0) -> Committed:
+    """What the commit did, with the entries that another refresh has added before."""
+    overtaken = frozenset[str]() if document is None else frozenset(document.overtaken)
+    return Committed(overtaken=overtaken, last_seq=last_seq)
 
 
 def removed_rows(document: PendingDocument) -> list[Row]:
