@@ -135,8 +135,10 @@ class RawSubscriber(NamedTuple):
 
 
 @contextmanager
-def raw_subscriber(*, status: int = 204, echo: bool = True) -> Iterator[RawSubscriber]:
-    """A callback that answers deliveries with `status`."""
+def raw_subscriber(
+    *, status: int = 204, echo: bool = True, redirect: bool = False
+) -> Iterator[RawSubscriber]:
+    """A callback that answers deliveries with `status`; `redirect` leaves the echo to another address."""
     app = flask.Flask("raw")
     got: list[tuple[dict[str, str], bytes]] = []
     challenges: list[dict[str, str]] = []
@@ -147,7 +149,14 @@ def raw_subscriber(*, status: int = 204, echo: bool = True) -> Iterator[RawSubsc
             got.append((dict(flask.request.headers), flask.request.get_data()))
             return "", status
         challenges.append(dict(flask.request.args))
+        if redirect:
+            return flask.redirect(f"/elsewhere?{flask.request.query_string.decode()}")
         return flask.request.args["hub.challenge"] if echo else ("no", 404)
+
+    @app.route("/elsewhere")
+    def elsewhere() -> str:
+        challenges.append(dict(flask.request.args))
+        return flask.request.args["hub.challenge"]
 
     with _serving(app) as base:
         yield RawSubscriber(f"{base}/cb?own=1", got, challenges)

@@ -249,7 +249,9 @@ async def verify(run: JobRun) -> JobResult:
     asked = run.job.payload
     request = msgspec.convert(asked, HubRequest)
     challenge = secrets.token_urlsafe(_CHALLENGE_BYTES)
-    answer = await run.fetch(verification_url(request, challenge))
+    # A redirect confirms nothing (§5.3): an open redirector could be subscribed without its consent.
+    config = replace(run.services.config.fetch, max_redirects=0)
+    answer = await run.fetch(verification_url(request, challenge), config=config)
     if isinstance(answer, Later):
         return answer
     response = answer.response

@@ -255,15 +255,23 @@ def test_lease_that_is_not_renewed_ends_the_subscription(
         play(tmp_path, store_url, story)
 
 
+@pytest.mark.parametrize(
+    "answers",
+    [
+        pytest.param({"echo": False}, id="other words"),
+        pytest.param({"redirect": True}, id="a redirect to an echo (WebSub 5.3)"),
+    ],
+)
 def test_subscriber_that_does_not_confirm_is_not_subscribed(
-    tmp_path: Path, store_url: str | None
+    tmp_path: Path, store_url: str | None, answers: dict[str, bool]
 ) -> None:
-    with raw_subscriber(echo=False) as peer:
+    with raw_subscriber(**answers) as peer:
 
         async def story(stage: Stage, base: str) -> None:
             await ask(base, peer.url, f"{base}/collections/feed.atom")
             await verified(stage)
 
+            assert len(peer.challenges) == 1
             assert await subscribers(stage) == ()
 
         play(tmp_path, store_url, story)
