@@ -61,6 +61,8 @@ async def add_screen_command(
     """
     if (name is None) == (tag is None):
         usage_error("give either --feed or --tag")
+    if keep_at is None and (topic_file is not None or topic_names):
+        usage_error("--topic and --topics need --keep-at: without it every new entry is held")
     services = await open_services()
     screen = LiveScreen(
         id=services.clock.new_id(),

@@ -506,6 +506,7 @@ def test_wrong_lists_and_names_are_said_plainly(mill: Mill, publisher: Publisher
     empty = mill("collect-window", *WEEK, "--feeds", "empty.txt", "--json")
     topics = mill("collect-window", *WEEK, publisher.url("/x"), "--topics", "topics.toml", "--json")
     nothing = mill("held", "drop", "--json")
+    holding_all = mill("screen-live", "add", "--tag", "x", "--topic", "lca", "--json")
     nobody = mill("collect-window", *WEEK, "--all")
     untagged = mill("collect-window", *WEEK, "--tag", "bees")
 
@@ -515,6 +516,7 @@ def test_wrong_lists_and_names_are_said_plainly(mill: Mill, publisher: Publisher
     assert topics.status != 0
     assert topics.error["code"] == "bad-topics"
     assert (nothing.status, nothing.error["code"]) == (2, "usage")
+    assert (holding_all.status, "--keep-at" in holding_all.error["message"]) == (2, True)
 
 
 def test_topics_of_ones_own_are_named_in_the_file(mill: Mill, publisher: Publisher) -> None:
