@@ -18,7 +18,7 @@ from tests.support.waiting import HANG_GUARD_SEC
 
 from feedmill.app.services import make_bus
 from feedmill.config import BusConfig, Config
-from feedmill.engine.ports.entries import Bus
+from feedmill.engine.ports.entries import Bus, NewestEvent
 from feedmill.errors import SinkError
 from feedmill.model.event import Event
 
@@ -190,6 +190,32 @@ def test_a_stream_of_redis_that_lost_events_takes_none_that_come_after_the_hole(
         assert caught.value.reason == "busy"
         assert found is not None
         assert found.seq == 3
+
+    asyncio.run(story())
+
+    assert numbers(bench.messages()) == list(range(1, 9))
+
+
+def test_a_stream_of_redis_that_was_deleted_is_filled_from_its_first_event(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    bench = redis_bench(tmp_path, request)
+
+    async def story() -> None:
+        bus = bench.open()
+        client = redis_client(bench.url)
+        try:
+            await bus.deliver(events(1, 5))
+            await client.delete(bench.stream)  # while the relay has a connection, as docs advise
+            with pytest.raises(SinkError) as caught:
+                await bus.deliver(events(6, 8))
+            found = await bus.newest()
+            await bus.deliver(events(1, 8))
+        finally:
+            await client.aclose()
+            await bus.close()
+        assert caught.value.reason == "busy"
+        assert found == NewestEvent(seq=0)
 
     asyncio.run(story())
 

@@ -42,8 +42,8 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
       last = tonumber(string.match(info[at + 1], '^%d+'))
     end
   end
-  if last < tonumber(ARGV[1]) then return -1 - last end
 end
+if last < tonumber(ARGV[1]) then return -1 - last end
 local cut = tonumber(ARGV[2])
 local at, added = 3, 0
 while at <= #ARGV do
