@@ -67,6 +67,10 @@ def test_each_message_is_a_cloudevent_in_either_mode(bench: BusBench, mode: str)
 
     (message,) = bench.messages()
     found = event_of(message)
+    media_type = (
+        "application/json" if mode == "binary" else "application/cloudevents+json; charset=UTF-8"
+    )
+    assert message.headers["content-type"] == media_type
     assert (found["id"], found["type"]) == ("event-7", "feedmill.new_entry")
     assert found["subject"] == "uid-7"
     assert found["time"] == "2025-10-14T12:00:07Z"

@@ -127,7 +127,11 @@ class NatsBus:
         message = bus_message(
             event, self._source, mode=config.content_mode, max_bytes=config.max_event_bytes
         )
-        headers = {name: encode_header_value(value) for name, value in message.headers}
+        # Only attributes are percent-encoded (3.1.3.2); a media type stays one (3.1.1).
+        headers = {
+            name: value if name == "content-type" else encode_header_value(value)
+            for name, value in message.headers
+        }
         headers["Nats-Msg-Id"] = headers["ce-id"]
         headers["Nats-Expected-Stream"] = config.stream
         return subject_of(event, self._root), message.body or b"", headers
