@@ -109,12 +109,15 @@ class WarcWriter:
         )
 
     def _request(self, fetch: dict[str, Any], made: dict[str, str]) -> Any:  # noqa: ANN401  # warcio has no types
-        rest = fetch["url"].partition("://")[2]
-        host, slash, path = rest.partition("/")
-        sent = [("Host", host.rpartition("@")[2]), *_headers(fetch["request_headers"])]
+        """The request that was answered: the last one, where redirects led, or of a page of an archive."""
+        host, slash, path = fetch["final_url"].partition("://")[2].partition("/")
+        stored = _headers(fetch["request_headers"])
+        sent = [(name, value) for name, value in stored if not name.startswith(":")]
+        if len(sent) == len(stored):  # earlier versions stored neither :version nor Host
+            sent.insert(0, ("Host", host.rpartition("@")[2]))
         line = StatusAndHeaders(f"GET {slash + path or '/'} HTTP/1.1", sent, is_http_request=True)
         return self._writer.create_warc_record(
-            fetch["url"], "request", http_headers=line, warc_headers_dict=made
+            fetch["final_url"], "request", http_headers=line, warc_headers_dict=made
         )
 
 

@@ -1,5 +1,6 @@
 """The command export with a table: every format, read back by other programs' libraries."""
 
+import asyncio
 import csv
 import errno
 import json
@@ -14,6 +15,7 @@ from tests.support.command_line import Mill, paper
 from warcio.archiveiterator import ArchiveIterator
 
 from feedmill.adapters.exports import plain
+from feedmill.adapters.exports.warc import WarcWriter
 from feedmill.app import exports
 from feedmill.model.running.export import EXPORTS, ExportPosition
 from feedmill_demo.server.script import document
@@ -145,6 +147,38 @@ def test_warc_holds_requests_responses_and_revisits(mill: Mill, feed: Any) -> No
             assert head.get_header("WARC-Target-URI") == feed["url"]
     assert records[2][2].protocol == "GET"
     assert records[2][2].statusline == f"/exported/{mill.folder.name} HTTP/1.1"
+    names = [name.lower() for name, _ in records[2][2].headers]
+    assert names.count("host") == 1
+    assert "" not in names  # what would be left of :version
+
+
+def test_warc_holds_the_request_that_the_response_answered(tmp_path: Path) -> None:
+    # A redirect led there, or it is a page of the archive of the feed.
+    sent = '[[":version","HTTP/1.1"],["Host","new.example:8080"],["Accept","*/*"]]'
+    fetch = {
+        **dict.fromkeys(field.name for field in EXPORTS["fetches"]),
+        "feed_id": "a-feed",
+        "url": "https://old.example/feed",
+        "final_url": "https://new.example:8080/page?n=2",
+        "fetched_at": "2026-03-01T12:30:00.000000Z",
+        "http_status": 200,
+        "body_sha256": "0" * 64,
+        "request_headers": sent,
+        "response_headers": "[]",
+    }
+
+    async def body(_: str) -> bytes:
+        return b"<rss/>"
+
+    writer = WarcWriter(tmp_path / "one.warc.gz", EXPORTS["fetches"], body)
+    asyncio.run(writer.write([tuple(fetch.values())]))
+    writer.close()
+
+    with (tmp_path / "one.warc.gz").open("rb") as file:
+        (request,) = [one for one in ArchiveIterator(file) if one.rec_type == "request"]
+    assert request.rec_headers.get_header("WARC-Target-URI") == fetch["final_url"]
+    assert request.http_headers.statusline == "/page?n=2 HTTP/1.1"
+    assert request.http_headers.headers == [("Host", "new.example:8080"), ("Accept", "*/*")]
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv", "sqlite", "warc"])
