@@ -48,6 +48,7 @@ def test_head_without_a_body_is_sent_whole_and_lets_the_connection_close(ends: s
 
     async def story() -> bytes:
         async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            assert isinstance(writer.transport, asyncio.Transport)
             joining = _JoiningTransport(writer.transport)
             joining.write(head)
             if ends == "of itself":
