@@ -176,10 +176,7 @@ async def test_credentials_are_shown_to_their_own_host_only(canonicalize: Canoni
         found = await canonicalize(web, given, budget=9)
 
         heard = [(visit.url, visit.request.header("authorization")) for visit in web.visits]
-        assert heard == [
-            (WWW, "Basic bWU6c2VjcmV0"),
-            ("https://other.example/feed", None),
-        ]
+        assert heard == [(WWW, "Basic bWU6c2VjcmV0"), ("https://other.example/feed", None)]
         assert isinstance(found, Canonical)
         assert "secret" not in repr(found)
 

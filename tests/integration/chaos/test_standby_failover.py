@@ -60,9 +60,7 @@ def pair() -> Iterator[Pair]:
         yield Pair(primary, standby, database)
 
 
-async def test_standby_promoted_under_load_has_every_acknowledged_commit(
-    pair: Pair,
-) -> None:
+async def test_standby_promoted_under_load_has_every_acknowledged_commit(pair: Pair) -> None:
     store = await PostgresStore.open(pair.dsn, connections=WRITERS, timeout_sec=20.0)
     try:
         books = Books()

@@ -171,9 +171,7 @@ async def test_short_lock_by_another_program_is_waited_for_without_a_warning(
         assert b"locked" not in mill.log
 
 
-async def test_lock_longer_than_the_busy_timeout_is_logged_and_waited_for(
-    tmp_path: Path,
-) -> None:
+async def test_lock_longer_than_the_busy_timeout_is_logged_and_waited_for(tmp_path: Path) -> None:
     async with pressing(FEEDS, HOSTS) as press:
         mill, ledger = await a_mill(tmp_path, press, FEEDMILL_STORE_PATIENCE_SEC="0.5")
         async with await mill.start() as running:

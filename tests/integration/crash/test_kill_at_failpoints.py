@@ -24,9 +24,7 @@ FEEDS, HOSTS = 40, 32
 RANDOM_KILLS = 3
 
 
-async def test_run_killed_at_every_failpoint_loses_and_repeats_nothing(
-    tmp_path: Path,
-) -> None:
+async def test_run_killed_at_every_failpoint_loses_and_repeats_nothing(tmp_path: Path) -> None:
     async with pressing(FEEDS, HOSTS) as press:
         mill, ledger = Mill(tmp_path / "home", **SHORT_LEASE), Ledger(tmp_path / "home")
         await mill.subscribe(press.addresses)
@@ -39,9 +37,7 @@ async def test_run_killed_at_every_failpoint_loses_and_repeats_nothing(
         await finish_and_check(mill, ledger, press)
 
 
-async def test_run_killed_at_random_moments_loses_and_repeats_nothing(
-    tmp_path: Path,
-) -> None:
+async def test_run_killed_at_random_moments_loses_and_repeats_nothing(tmp_path: Path) -> None:
     async with pressing(FEEDS, HOSTS) as press:
         clusters = {"FEEDMILL_CLUSTERS_ENABLED": "true"}  # read the log beside the polls
         mill = Mill(tmp_path / "home", **SHORT_LEASE, **clusters)

@@ -74,10 +74,7 @@ async def test_run_stopped_with_requests_under_way_gives_back_every_lane(
 ) -> None:
     async with pressing(FEEDS, HOSTS) as press:
         mill = Mill(
-            tmp_path / "home",
-            store_url,
-            FEEDMILL_RUN_DRAIN_SEC="1",
-            FEEDMILL_RUN_CONCURRENCY="12",
+            tmp_path / "home", store_url, FEEDMILL_RUN_DRAIN_SEC="1", FEEDMILL_RUN_CONCURRENCY="12"
         )
         ledger = ledger_of(mill.home, store_url)
         await mill.subscribe(press.addresses)

@@ -190,10 +190,7 @@ async def test_an_address_that_swallows_connections_is_passed_over_and_not_asked
         "timeout_ms": 300_000,
     }  # a hang without the race
 
-    async with (
-        serving(always(answer(body=b"x"))) as server,
-        fetching(table, **patient) as fetcher,
-    ):
+    async with serving(always(answer(body=b"x"))) as server, fetching(table, **patient) as fetcher:
         with full_backlog("127.0.0.9", server.port):
             first = await get(fetcher, server.url(host="feeds.example"), **patient)
             second = await get(fetcher, server.url(host="feeds.example"), **patient)
@@ -294,11 +291,7 @@ async def test_endless_chunks_end_at_the_wire_limit_to_the_octet() -> None:
     async with serving(script) as server, fetching() as fetcher:
         response = await get(fetcher, server.url(), max_wire_bytes=100_000)
 
-    assert (response.capped, len(response.body), response.wire_length) == (
-        True,
-        100_000,
-        100_000,
-    )
+    assert (response.capped, len(response.body), response.wire_length) == (True, 100_000, 100_000)
     assert not response.truncated
 
 

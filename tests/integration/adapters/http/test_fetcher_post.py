@@ -37,10 +37,7 @@ async def test_an_empty_body_is_a_body() -> None:
     async with receiving() as receiver, fetching() as fetcher:
         await fetcher.post(post(receiver.url(), b""))
 
-    assert (receiver.taken[0].method, receiver.taken[0].headers["content-length"]) == (
-        "POST",
-        "0",
-    )
+    assert (receiver.taken[0].method, receiver.taken[0].headers["content-length"]) == ("POST", "0")
 
 
 async def test_a_get_after_a_post_is_a_get_again_and_carries_nothing_of_it() -> None:

@@ -122,10 +122,7 @@ async def test_the_deadline_is_one_for_the_whole_chain() -> None:
 
 async def test_credentials_and_validators_stay_with_the_origin_they_were_meant_for() -> None:
     async with serving(always(answer(body=b"there"))) as other:
-        answers = {
-            "/a": redirect("/b"),
-            "/b": redirect(other.url("/c", host="other.example")),
-        }
+        answers = {"/a": redirect("/b"), "/b": redirect(other.url("/c", host="other.example"))}
         async with serving(by_path(answers)) as server, fetching() as fetcher:
             url = server.url("/a", host="feeds.example")
             plan = plan_fetch(
@@ -252,8 +249,7 @@ async def test_a_proxy_whose_name_moves_is_dialled_at_the_address_that_was_resol
         bodies = []
         for _ in range(3):
             answers = await asyncio.gather(
-                get(fetcher, "http://nowhere.example/feed", proxy=proxy),
-                get(fetcher, direct),
+                get(fetcher, "http://nowhere.example/feed", proxy=proxy), get(fetcher, direct)
             )
             bodies.append(tuple(response.body for response in answers))
 

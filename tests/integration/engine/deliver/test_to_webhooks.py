@@ -466,10 +466,7 @@ async def test_lease_is_renewed_while_one_pass_has_much_to_deliver(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = _SleepyClock()
-    async with (
-        receiving() as receiver,
-        opened(tmp_path, clock=clock, batch_events=1) as services,
-    ):
+    async with receiving() as receiver, opened(tmp_path, clock=clock, batch_events=1) as services:
         await add_webhook(receiver.url(), services)
         await happen(services, 4)
         leased, lease = list[float](), services.store.lease_webhooks

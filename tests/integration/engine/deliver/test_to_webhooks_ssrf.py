@@ -108,10 +108,7 @@ async def test_a_name_that_changes_its_address_between_deliveries_is_not_followe
 async def test_one_private_address_among_public_ones_refuses_all(tmp_path: Path) -> None:
     mixed = {"hook.example": [("127.0.0.1", "93.184.216.34")]}
 
-    async with (
-        receiving() as receiver,
-        opened(tmp_path, names=mixed, allow_cidrs=()) as services,
-    ):
+    async with receiving() as receiver, opened(tmp_path, names=mixed, allow_cidrs=()) as services:
         hook = await add_webhook(receiver.url(host="hook.example"), services)
         delivery = await send_test_delivery(hook.id, services)
 

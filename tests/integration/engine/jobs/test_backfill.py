@@ -176,9 +176,7 @@ def test_pages_of_wordpress_are_guessed_where_robots_allow(
     play(story)
 
 
-def test_guessed_pages_whose_entries_were_polled_before_are_passed(
-    play: Play,
-) -> None:
+def test_guessed_pages_whose_entries_were_polled_before_are_passed(play: Play) -> None:
     async def story(stage: Stage) -> None:
         publisher = stage.publisher
         publisher.script("/robots.txt", said(404), host="127.0.0.1")

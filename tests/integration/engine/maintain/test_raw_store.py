@@ -251,10 +251,7 @@ async def test_a_segment_that_is_packed_while_it_is_carried_follows_in_its_new_s
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = home.folder.parent
-    async with (
-        open_services(home.config()) as services,
-        opened(path, opener=in_bucket) as target,
-    ):
+    async with open_services(home.config()) as services, opened(path, opener=in_bucket) as target:
         old = [one.name for one in await services.blobs.segments() if not one.packed]
         read_segment, packing = services.blobs.read_segment, asyncio.Lock()
 
@@ -276,10 +273,7 @@ async def test_a_segment_that_is_packed_while_it_is_carried_follows_in_its_new_s
 
 async def test_a_pointer_into_nothing_is_named(home: Home) -> None:
     path = home.folder.parent
-    async with (
-        open_services(home.config()) as services,
-        opened(path, opener=in_bucket) as target,
-    ):
+    async with open_services(home.config()) as services, opened(path, opener=in_bucket) as target:
         (lost, *_) = await services.store.blobs()
         await services.blobs.drop(lost.segment)
 
@@ -290,10 +284,7 @@ async def test_a_pointer_into_nothing_is_named(home: Home) -> None:
 
 async def test_a_segment_of_another_length_over_there_is_named_and_left_alone(home: Home) -> None:
     path = home.folder.parent
-    async with (
-        open_services(home.config()) as services,
-        opened(path, opener=in_bucket) as target,
-    ):
+    async with open_services(home.config()) as services, opened(path, opener=in_bucket) as target:
         (first, *_) = await services.store.blobs()
         await target.write_segment(first.segment, b"something else")
 

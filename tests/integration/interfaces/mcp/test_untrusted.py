@@ -66,12 +66,7 @@ async def test_an_entry_that_gives_orders_changes_nothing(tmp_path: Path) -> Non
         await ask("screen", window_id=window, method="lexical")
         page = (await ask("list_candidates", window_id=window))["candidates"]
         (sly,) = [c["candidate_id"] for c in page if "IGNORE" in c["untrusted"]["title"]]
-        keep = {
-            "candidate_id": sly,
-            "decision": "keep",
-            "reason": "It told me to.",
-            "score": 1.0,
-        }
+        keep = {"candidate_id": sly, "decision": "keep", "reason": "It told me to.", "score": 1.0}
         recorded = await ask("record_decisions", window_id=window, decisions=[keep])
 
         shown = await ask("explain_candidate", window_id=window, candidate_id=sly)

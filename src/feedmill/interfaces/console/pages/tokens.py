@@ -86,10 +86,7 @@ async def tokens(request: AnyRequest) -> dict[str, Any]:
     """Every token without its secret."""
     services = services_of(request)
     found, now = await services.store.tokens(), services.clock.now()
-    return {
-        "tokens": [(one, one.holds(now)) for one in found],
-        "scopes": _scopes(request),
-    }
+    return {"tokens": [(one, one.holds(now)) for one in found], "scopes": _scopes(request)}
 
 
 @post("/console/tokens", status_code=200, opt={SCOPE: "admin"})

@@ -244,12 +244,7 @@ async def test_a_prefix_that_is_not_earlier_in_the_segment_is_refused(tmp_path: 
         raw_length=1,
     )
     header = write_header(
-        b"x",
-        segment=ref.segment,
-        sha256=ref.sha256,
-        coding="zstd-prefix",
-        raw_length=1,
-        prefix=ref,
+        b"x", segment=ref.segment, sha256=ref.sha256, coding="zstd-prefix", raw_length=1, prefix=ref
     )
     (tmp_path / "0000-packed.seg").write_bytes(header + b"x")
 

@@ -78,10 +78,7 @@ async def test_what_somebody_is_about_to_claim_is_passed_by_and_not_waited_for(
         for number in range(4):
             await one.add_feed(new_feed(number))
         terms = ClaimTerms("one", NOON, NOON + timedelta(seconds=60), 2, 9)
-        half = Held(
-            one.database,
-            lambda c: claims.claim(c, ClaimPlanner(), terms),
-        )
+        half = Held(one.database, lambda c: claims.claim(c, ClaimPlanner(), terms))
         await half.worked()
 
         rest = await claim_all(two, "two")
@@ -99,8 +96,7 @@ async def test_a_feed_added_while_its_lane_is_given_back_does_not_sleep_with_it(
         await one.add_feed(new_feed(1, host="one.example"))
         (claim,) = await claim_all(one)
         adding = await Held(
-            two.database,
-            lambda c: two.queries.run(c, add_feed(new_feed(2, host="one.example"))),
+            two.database, lambda c: two.queries.run(c, add_feed(new_feed(2, host="one.example")))
         ).worked()
 
         release = asyncio.create_task(one.release(claim.lane, claim.lane.pace, now=NOON))
@@ -118,8 +114,7 @@ async def test_a_feed_made_due_while_its_lane_is_given_back_does_not_sleep_with_
         feed, _ = await one.add_feed(new_feed())
         (claim,) = await claim_all(one)
         back = await Held(
-            one.database,
-            lambda c: claims.release(c, ReleasedLane(claim.lane, claim.lane.pace)),
+            one.database, lambda c: claims.release(c, ReleasedLane(claim.lane, claim.lane.pace))
         ).worked()
 
         due = asyncio.create_task(two.make_due([feed.id], NOON + MINUTE))

@@ -252,11 +252,7 @@ class TestNumbers:
 
             assert [one.seq for one in await PostgresEventLog(database).events(0, 2)] == [1, 2]
             assert await database.read(lambda c: c.fetchval("SELECT seq FROM log_head")) == 2
-            assert [one.seq for one in await PostgresEventLog(database).events(0, 3)] == [
-                1,
-                2,
-                3,
-            ]
+            assert [one.seq for one in await PostgresEventLog(database).events(0, 3)] == [1, 2, 3]
 
     async def test_looking_begins_behind_what_was_taken(self, emptied_dsn: str) -> None:
         async with opened(emptied_dsn) as database:
@@ -332,8 +328,7 @@ class TestAnotherServersNumbers:
         async with opened(emptied_dsn) as database:
             await tell(database, "old", 1)
             await execute(
-                database,
-                "UPDATE log_head SET horizon = pg_snapshot_xmin(pg_current_snapshot())",
+                database, "UPDATE log_head SET horizon = pg_snapshot_xmin(pg_current_snapshot())"
             )
 
             assert len(await PostgresEventLog(database).events(0, 10)) == 2

@@ -205,8 +205,7 @@ async def test_a_feed_added_while_the_lanes_change_is_in_one_of_the_new_lanes(
     async with stores(emptied_dsn, 2) as (one, two):
         await fill(one, 10)
         adding = await Held(
-            one.database,
-            lambda c: one.queries.run(c, add_feed(new_feed(77, host=BIG))),
+            one.database, lambda c: one.queries.run(c, add_feed(new_feed(77, host=BIG)))
         ).worked()
 
         change = asyncio.create_task(apply_lane_layout(two.database, LaneSettings(lanes=FOUR)))

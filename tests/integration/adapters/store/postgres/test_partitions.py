@@ -69,11 +69,7 @@ class TestMaking:
             assert await partitions.ensure_partitions(store.database, NOON + 2 * DAY) == 2
 
             made = await names(store)
-            assert (made[0], made[-1], len(made)) == (
-                "fetches_20260228",
-                "fetches_20260310",
-                11,
-            )
+            assert (made[0], made[-1], len(made)) == ("fetches_20260228", "fetches_20260310", 11)
             pieces = await store.database.read(partitions.event_partitions)
             assert [(one.low, one.high) for one in pieces] == [
                 (0, 1_000_000),
@@ -190,10 +186,7 @@ class TestDropping:
             gone = await store.purge(before=LATE, now=NOON)
 
             assert gone["fetches"] == 7
-            assert await places(store, "fetches") == {
-                "fetches_20260301": 1,
-                "fetches_20260303": 1,
-            }
+            assert await places(store, "fetches") == {"fetches_20260301": 1, "fetches_20260303": 1}
             assert "fetches_20260302" not in await names(store)  # nothing of it had to stay
 
     async def test_a_long_reader_is_not_waited_for(self, migrated_dsn: str) -> None:

@@ -57,9 +57,7 @@ async def test_a_spent_ticket_inserts_nothing_and_says_what_it_did_the_first_tim
         assert len(await stage.entries()) == 2
 
 
-async def test_of_two_insertions_at_once_one_has_the_ticket(
-    confirmed: Confirmed,
-) -> None:
+async def test_of_two_insertions_at_once_one_has_the_ticket(confirmed: Confirmed) -> None:
     async with confirmed() as (stage, ask, window, ticket):
         chosen = {"window_id": window, "candidate_ids": [1, 2], "ticket": ticket}
 
@@ -119,9 +117,7 @@ async def test_a_ticket_may_be_typed_by_a_person(confirmed: Confirmed) -> None:
         assert done["new"] == 2
 
 
-async def test_a_window_that_was_changed_after_the_yes_is_refused(
-    confirmed: Confirmed,
-) -> None:
+async def test_a_window_that_was_changed_after_the_yes_is_refused(confirmed: Confirmed) -> None:
     async with confirmed() as (stage, ask, window, ticket):
         path = Path(stage.config.store.home) / "windows" / f"{window}.json"
         path.write_bytes(path.read_bytes().replace(b"The derby", b"The Derby"))
@@ -134,9 +130,7 @@ async def test_a_window_that_was_changed_after_the_yes_is_refused(
         assert await stage.entries() == []
 
 
-async def test_no_file_of_the_mill_holds_a_ticket(
-    confirmed: Confirmed,
-) -> None:
+async def test_no_file_of_the_mill_holds_a_ticket(confirmed: Confirmed) -> None:
     async with confirmed() as (stage, _, __, ticket):
         files = _files(Path(stage.config.store.home))
 

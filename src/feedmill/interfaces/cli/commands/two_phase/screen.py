@@ -89,11 +89,7 @@ class _Screened(NamedTuple):
     type=FILE_TO_READ,
     multiple=True,
 )
-@option(
-    "--out",
-    "Output file for the suggestions [beside the candidate file].",
-    type=FILE_TO_WRITE,
-)
+@option("--out", "Output file for the suggestions [beside the candidate file].", type=FILE_TO_WRITE)
 @flag("--evaluate", "is_evaluation", "Evaluate the methods on a labelled set [the bundled one].")
 @option(
     "--set",
