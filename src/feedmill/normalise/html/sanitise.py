@@ -27,7 +27,7 @@ from feedmill.normalise.html.tokens import (
     URL_SCHEMES,
     VOID_TAGS,
 )
-from feedmill.normalise.html.unwrap import Embed, unwrap
+from feedmill.normalise.html.unwrap import Embed, unwrap, without_open_quotes
 from feedmill.normalise.text import clean_text, remove_surrogates
 
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
@@ -78,7 +78,8 @@ def sanitise(html: str, *, base: str | None, max_chars: int, max_depth: int) -> 
     that the publisher never meant.
     """
     cut = len(html) > max_chars
-    html = _cut(html, max_chars) if cut else html
+    # What is cut here may end within a value whose quote stood behind.
+    html = _cut(html, max_chars) if cut else without_open_quotes(html)
     if "<![CDATA[" in html:  # as in XML: to HTML it would be a comment, and the text would go
         html = html.replace("<![CDATA[", "").replace("]]>", "")
     unwrapped = unwrap(html)

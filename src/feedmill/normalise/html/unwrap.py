@@ -62,19 +62,7 @@ class Unwrapped(Value):
     embeds: tuple[Embed, ...] = ()
 
 
-def unwrap(html: str) -> Unwrapped:
-    """The markup with unknown and unsafe containers taken off and embeds turned into links."""
-    html = _without_open_quotes(html)
-    names = _TAG_NAMES.findall(html)
-    are_known = _KNOWN_TAGS.issuperset(names) or _KNOWN_TAGS.issuperset(map(str.lower, names))
-    is_lazy = "data-" in html and _LAZY.search(html) is not None
-    if are_known and not is_lazy and html.rfind("<") <= html.rfind(">"):
-        return Unwrapped(html=html)
-    writer = _Writer(html)
-    return Unwrapped(html=writer.written(), embeds=tuple(writer.embeds.values()))
-
-
-def _without_open_quotes(html: str) -> str:
+def without_open_quotes(html: str) -> str:
     """The markup without a quote that begins a value and has no end: `<a href="x>` hides the rest."""
     for quote in ('"', "'"):
         for _ in range(_MAX_OPEN_QUOTES):
@@ -86,6 +74,17 @@ def _without_open_quotes(html: str) -> str:
                 break
             html = html[:at] + html[at + 1 :]
     return html
+
+
+def unwrap(html: str) -> Unwrapped:
+    """The markup with unknown and unsafe containers taken off and embeds turned into links."""
+    names = _TAG_NAMES.findall(html)
+    are_known = _KNOWN_TAGS.issuperset(names) or _KNOWN_TAGS.issuperset(map(str.lower, names))
+    is_lazy = "data-" in html and _LAZY.search(html) is not None
+    if are_known and not is_lazy and html.rfind("<") <= html.rfind(">"):
+        return Unwrapped(html=html)
+    writer = _Writer(html)
+    return Unwrapped(html=writer.written(), embeds=tuple(writer.embeds.values()))
 
 
 class _Writer:

@@ -140,6 +140,7 @@ def test_mail_links_stay_while_mail_pictures_go() -> None:
         pytest.param("<p>one two three four five</p>", "<p>one two three</p>", id="nor a word"),
         pytest.param("<b>one</b><i>two</i>three", "<b>one</b><i>two</i>", id="nor the next word"),
         pytest.param("x" * 130, "x" * 20, id="unless there is nothing but a word"),
+        pytest.param('<p>a</p><b a="b > c d">', "<p>a</p>", id="nor does a value become text"),
     ],
 )
 def test_oversized_markup_is_cut_at_a_safe_place(written: str, clean: str) -> None:
