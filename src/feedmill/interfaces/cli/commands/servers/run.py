@@ -119,11 +119,17 @@ async def run_engine(
 async def _start_in_words(services: Services) -> str:
     """What a person at a terminal waits for: a feed that is polled once a day shows nothing for a day."""
     feeds = await services.store.count_feeds(FeedFilter())
-    if not feeds:
-        return "no feeds yet: feedmill add URL, in another terminal; Ctrl-C stops"
+    polled = feeds - await services.store.count_feeds(FeedFilter(state="paused"))
+    if not polled:
+        none = (
+            "every feed is paused: feedmill resume FEED"
+            if feeds
+            else "no feeds yet: feedmill add URL"
+        )
+        return f"{none}, in another terminal; Ctrl-C stops"
     due, now = await services.store.next_due_at(), services.clock.now()
     later = f", the next in {output.format_duration(due - now)}" if due and due > now else ""
-    return f"polling {feeds:,} {'feed' if feeds == 1 else 'feeds'}{later}; Ctrl-C stops"
+    return f"polling {polled:,} {'feed' if polled == 1 else 'feeds'}{later}; Ctrl-C stops"
 
 
 def show_refresh(before: Feed, result: Refresh, _: Committed) -> None:

@@ -315,7 +315,10 @@ def test_a_run_at_a_terminal_says_what_it_waits_for(mill: Mill, publisher: Publi
     empty = start()
     mill.ok("add", publisher.url("/run"))
     waiting = start()
+    mill.ok("pause", publisher.url("/run"))
+    paused = start()
 
+    assert "every feed is paused: feedmill resume FEED" in paused
     assert "no feeds yet: feedmill add URL" in empty
     assert "polling 1 feed, the next in " in waiting
 
