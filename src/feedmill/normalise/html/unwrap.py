@@ -46,6 +46,7 @@ _INVISIBLE_SIZES = frozenset({"0", "1", "0px", "1px"})
 _MAX_LABEL_CHARS = 200
 _MAX_EMBEDS = 100
 _MAX_OPEN_QUOTES = 20
+_MAX_BEFORE_QUOTE = 4_000  # characters of its tag, which are read again for each quote
 
 
 class Embed(Value):
@@ -69,7 +70,8 @@ def without_open_quotes(html: str) -> str:
             at = html.rfind(quote)
             if at < 1 or html[at - 1] != "=":
                 break
-            tag = TOKEN_PATTERN.match(html, max(html.rfind("<", 0, at), 0))
+            begin = html.rfind("<", max(at - _MAX_BEFORE_QUOTE, 0), at)
+            tag = None if begin < 0 else TOKEN_PATTERN.match(html, begin)
             if tag is None or tag["end"] != "":
                 break
             html = html[:at] + html[at + 1 :]
