@@ -10,6 +10,7 @@ parser, which is all C.
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from html.entities import html5
 from typing import Final
 
@@ -39,15 +40,17 @@ _REFERENCE: Final = re.compile(
 )
 _STRAY_LESS_THAN: Final = re.compile(rb"<(?![A-Za-z_:/!?\x80-\xff])")
 _SPACED_END_TAG: Final = re.compile(rb"</\s{1,100}+(?=[A-Za-z_][\w:.-]{0,100}+\s{0,100}+>)")
+_NAME: Final = re.compile(rb"<([^\s/>]++)")
+_END_TAG: Final = re.compile(rb"</\s{0,100}+([^\s/<>]++)")
 _GOOD_ATTRIBUTES: Final = (
     rb"""<[A-Za-z_\x80-\xff][\w:.\x80-\xff-]*+\s(?:[^<>"'=]++|=\s*+(?:"[^"<>]*+"|'[^'<>]*+'))*+"""
 )
 _UNQUOTED_TAG: Final = re.compile(_GOOD_ATTRIBUTES + rb"""=\s*+[^\s"'<>=][^<>]*+>""")
-# One quote too many, or one missing: the next tag begins before any other quote.
+# One quote too many, behind another, or one missing: the next tag begins before any other quote.
 _WRONG_QUOTE: Final = re.compile(
     rb"("
     + _GOOD_ATTRIBUTES
-    + rb""")(?:["'](?=[\s/>])|(=\s*+(["'])[^"'<>]*+)(?=>[^"'<]*+(?:<|\Z)))"""
+    + rb""")(?:(?<=["'\s])["'](?=[\s/>])|(=\s*+(["'])[^"'<>]*+)(?=>[^"'<]*+(?:<|\Z)))"""
 )
 _ATTRIBUTE: Final = re.compile(rb"""(=\s*+)("[^"]*+"|'[^']*+'|[^\s"'<>=][^\s"'<>]*+["']?)""")
 _TAG: Final = re.compile(
@@ -171,10 +174,12 @@ def balance_tags(utf8: bytes) -> bytes:
 class _Repairer:
     """The mending of one text: what was found, and how much more may be looked at."""
 
-    __slots__ = ("counts", "quotes", "references")
+    __slots__ = ("counts", "ended", "quotes", "references", "text")
 
     def __init__(self) -> None:
         self.counts: Counter[RepairCode] = Counter()
+        self.text = b""
+        self.ended: frozenset[bytes] | None = None  # elements that have an end tag, once asked for
         self.references = _MAX_MENDED
         self.quotes = _MAX_QUOTED
 
@@ -189,7 +194,7 @@ class _Repairer:
 
     def pieces(self, text: bytes) -> Iterator[bytes]:
         """The text, mended between its CDATA sections and comments, and these as they are."""
-        position = 0
+        position, self.text = 0, text
         while opaque := _OPAQUE.search(text, position):
             if opaque.start() > position:
                 yield self.piece(text[position : opaque.start()])
@@ -204,7 +209,7 @@ class _Repairer:
             text, stray = _STRAY_LESS_THAN.subn(b"&lt;", text)
             text, spaced = _SPACED_END_TAG.subn(b"</", text)
             self.counts["markup-recovered"] += stray + spaced
-            text, wrong = _WRONG_QUOTE.subn(_with_right_quote, text, count=_MAX_QUOTED)
+            text, wrong = _WRONG_QUOTE.subn(self.with_right_quote, text, count=_MAX_QUOTED)
             self.counts["markup-recovered"] += wrong
             text = _UNQUOTED_TAG.sub(self.quoted, text, count=max(self.quotes, 1))
         if b"]]>" in text:  # XML 1.0 §2.4: only to end a CDATA section
@@ -215,9 +220,23 @@ class _Repairer:
     def quoted(self, tag: re.Match[bytes]) -> bytes:
         """The tag with quotes around its values."""
         self.counts["markup-recovered"] += 1
-        text, values = _ATTRIBUTE.subn(_quote_value, tag.group(), count=max(self.quotes, 1))
+        quote = partial(_quote_value, is_ended=self.is_ended(tag))
+        text, values = _ATTRIBUTE.subn(quote, tag.group(), count=max(self.quotes, 1))
         self.quotes -= values
         return text
+
+    def with_right_quote(self, found: re.Match[bytes]) -> bytes:
+        """The beginning of a tag with the quote that is missing, or without the one too many."""
+        before, value, quote = found.groups(b"")
+        closing = b"/" if value.endswith(b"/") and not self.is_ended(found) else b""
+        return before + value.removesuffix(closing) + quote + closing
+
+    def is_ended(self, tag: re.Match[bytes]) -> bool:
+        """Whether its element has an end tag: then a slash in front of the > belongs to a value."""
+        if self.ended is None:
+            self.ended = frozenset(_END_TAG.findall(self.text))
+        name = _NAME.match(tag.group())
+        return name is not None and name[1] in self.ended
 
     def with_references(self, text: bytes) -> bytes:
         """The text with every & that XML cannot read as one that it can."""
@@ -252,20 +271,13 @@ class _Repairer:
         return b""
 
 
-def _with_right_quote(found: re.Match[bytes]) -> bytes:
-    before, value, quote = found.groups(b"")
-    closing = b"/" if value.endswith(b"/") else b""
-    return before + value.removesuffix(closing) + quote + closing
-
-
-def _quote_value(found: re.Match[bytes]) -> bytes:
+def _quote_value(found: re.Match[bytes], *, is_ended: bool) -> bytes:
     equals, value = found.groups()
     if value[:1] in (b'"', b"'"):
         return found.group()
-    value = value.rstrip(b"\"'")
     ends_tag = value.endswith(b"/") and found.end() == len(found.string) - 1
-    closing = b"/" if ends_tag else b""
-    return equals + b'"' + value.removesuffix(closing) + b'"' + closing
+    closing = b"/" if ends_tag and not is_ended else b""
+    return equals + b'"' + value.removesuffix(closing).rstrip(b"\"'") + b'"' + closing
 
 
 def _opening(tag: re.Match[bytes], opened: list[bytes], counts: Counter[bytes]) -> bytes:

@@ -55,6 +55,10 @@ def title(entry: ParsedEntry) -> str | None:
         pytest.param("<x a='b/><title>t</title>", "t", id="of an element that ends itself"),
         pytest.param('<title b="2" a=1">t</title>', "t", id="a quote left out at the beginning"),
         pytest.param('<title a="1"">t</title>', "t", id="a quote too many"),
+        pytest.param(
+            '<title a=b/">t</title>', "t", id="a slash in front of the quote is the value's"
+        ),
+        pytest.param('<title a=b/"/><title>t</title>', "t", id="one behind it ends the element"),
         pytest.param('<title a="1" a="2">t</title>', "t", id="an attribute twice"),
         pytest.param("<title a>t</title>", "t", id="an attribute without a value"),
         pytest.param("<x:y>z</x:y><title>t</title>", "t", id="an undeclared prefix"),
@@ -75,6 +79,22 @@ def test_a_mistake_in_one_entry_costs_nothing_else(first: str, expected: str) ->
     assert feed.title.value == "Feed"
     assert not feed.truncated
     assert all(entry.slice is not None for entry in feed.entries)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param('"http://purl.org/dc/elements/1.1/', id="a quote left out at the end"),
+        pytest.param('http://purl.org/dc/elements/1.1/"', id="at the beginning"),
+        pytest.param("http://purl.org/dc/elements/1.1/", id="at both"),
+    ],
+)
+def test_a_slash_at_the_end_of_a_value_does_not_end_the_whole_feed(value: str) -> None:
+    items = "<item><title>one</title><dc:creator><![CDATA[J]]></dc:creator></item>"
+
+    feed = read(f'<rss version="2.0" xmlns:dc={value}><channel>{items}</channel></rss>')
+
+    assert [(title(entry), entry.authors[0].name) for entry in feed.entries] == [("one", "J")]
 
 
 def test_an_element_that_was_left_open_costs_no_other() -> None:
