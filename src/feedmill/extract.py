@@ -49,11 +49,11 @@ def extract_page(task: PageTask) -> ExtractedText | NoFullText:
     try:
         document = _extract(markup, task.url)
         chosen = select(markup, task.selector) if task.selector else ()
+        html = "\n".join(chosen) or (_html_of(document.body) if document else "")
     except UsageError as problem:
         return NoFullText(reason="no-text", detail=str(problem)[:200])
     except (ValueError, AssertionError, RecursionError) as problem:
         return NoFullText(reason="no-text", detail=type(problem).__name__)
-    html = "\n".join(chosen) or (_html_of(document.body) if document else "")
     words = count_words(html)
     if not words:
         return NoFullText(reason="no-text")
