@@ -165,7 +165,8 @@ def test_topics_that_travelled_with_a_window_are_used_whole_with_its_prompt() ->
     )  # fmt: skip
 
     found, unknown = topics_of_window(with_topics_of_window(TOPICS, file), file)
-    every, none = topics_of_window(TOPICS, replace(file, topics=(), topic_set=UNSET))
+    without = replace(file, topics=(), topic_set=UNSET)
+    every, none = topics_of_window(with_topics_of_window(TOPICS, without), without)
 
     assert (found.topics, found.prompt, unknown) == ((own,), "p", ("unheard",))
     assert [one.id for one in found.rivals] == ["bees", "night-trains"]
