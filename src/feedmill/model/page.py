@@ -1,9 +1,12 @@
-"""One page of a list with the cursors of its neighbours, and which entries, feeds and hosts a list shows."""
-# Tested in tests/contracts/store/test_moves_and_merges.py
+"""One page of a list with the cursors of its neighbours, and which entries, feeds and hosts a list shows.
+
+Filters that nothing could pass are refused: a list of nothing would pass for an answer.
+"""
 
 from datetime import datetime
 from typing import Generic, Literal, TypeVar
 
+from feedmill.errors import FilterError, RangeError
 from feedmill.model.base import Value
 from feedmill.model.derived.search import SearchQuery
 
@@ -87,3 +90,34 @@ class HostFilter(Value):
     troubled: bool = False  # only those that pause or fail
     # only those that are left alone now; those with the most feeds come first
     resting: bool = False
+
+
+def check_filter(where: EntryFilter) -> None:
+    """FilterError when a text is empty, a range ends before it begins, or an order does not go with the rest."""
+    for name in ("tag", "category", "author", "language", "text"):
+        check_text(name, getattr(where, name))
+    check_range(where.since, where.until)
+    check_range(where.published_since, where.published_until, "published_")
+    if where.order == "relevance" and where.query is None:
+        message = "relevance is the order of a search: give one, or another order"
+        raise FilterError(message)
+    if where.order == "relevance" and where.ascending:
+        message = (
+            "a search by relevance has the best first;"
+            " for the oldest first, order it by published or first_seen"
+        )
+        raise FilterError(message)
+
+
+def check_text(name: str, text: str | None) -> None:
+    """FilterError when a text is empty: it is a variable that a program did not set, not "any"."""
+    if text is not None and not text.strip():
+        message = f"{name} is empty; leave it out instead"
+        raise FilterError(message)
+
+
+def check_range(since: datetime | None, until: datetime | None, kind: str = "") -> None:
+    """RangeError when the range ends before it begins."""
+    if since is not None and until is not None and since > until:
+        message = f"{kind}since ({since.isoformat()}) is after {kind}until ({until.isoformat()})"
+        raise RangeError(message)

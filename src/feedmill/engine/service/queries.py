@@ -20,7 +20,6 @@ from feedmill.engine.documents.raw_documents import load_document
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_health import describe_health
 from feedmill.engine.service.hosts import hold_in_words, unsubscribe_feed
-from feedmill.engine.service.ranges import check_filter, check_text
 from feedmill.errors import (
     ConflictError,
     NotFoundError,
@@ -35,7 +34,7 @@ from feedmill.model.derived.search import SearchQuery
 from feedmill.model.event import Event, StoredEntry
 from feedmill.model.feed import Feed, FeedOverrides, FetchRecord
 from feedmill.model.fetch import RawDocument
-from feedmill.model.page import EntryFilter, LinePage
+from feedmill.model.page import EntryFilter, LinePage, check_filter, check_text
 from feedmill.model.schedule import Decision
 from feedmill.publish import shapes
 from feedmill.publish.events import event_of_removed_feed

@@ -19,7 +19,6 @@ from feedmill.engine.run.memory_budget import PARSE_THREADS, MemoryBudget
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import iterate_feeds, resolve_feed
 from feedmill.engine.service.queries import change_feed, check_intervals, remove_feed, require_feed
-from feedmill.engine.service.ranges import check_text
 from feedmill.engine.subscribe.add_feed import Subscribed, subscribe_unchecked, validate_address
 from feedmill.engine.subscribe.canonicalise import canonicalise_with
 from feedmill.engine.subscribe.discover import no_feed_error
@@ -34,7 +33,7 @@ from feedmill.model.base import Value, filled
 from feedmill.model.canonical import NotCanonical
 from feedmill.model.derived.cluster import Mirrors
 from feedmill.model.feed import FeedOverrides, MergedFeed
-from feedmill.model.page import FeedFilter
+from feedmill.model.page import FeedFilter, check_text
 from feedmill.publish import shapes
 from feedmill.publish.events import event_of_merge, event_of_undone_merge
 from feedmill.publish.shapes import FeedChange

@@ -13,13 +13,12 @@ from litestar.params import PathParameter, QueryParameter
 from msgspec.structs import replace
 
 from feedmill.config import ScheduleConfig
-from feedmill.engine.service.ranges import check_filter
 from feedmill.engine.service.simulate import candidate_config
 from feedmill.errors import UsageError
 from feedmill.interfaces.rest.problems import RequestError, on_problem
 from feedmill.interfaces.server_state import AnyRequest
 from feedmill.model.derived.search import SearchQuery
-from feedmill.model.page import Duplicates, EntryFilter, EntryOrder
+from feedmill.model.page import Duplicates, EntryFilter, EntryOrder, check_filter
 from feedmill.model.running.figures import Granularity, TopBy
 from feedmill.normalise.dates import parse_date
 from feedmill.publish.mistakes import choices_of

@@ -9,13 +9,12 @@ import click
 
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import feed_id_of
-from feedmill.engine.service.ranges import check_filter
 from feedmill.errors import NotFoundError
 from feedmill.interfaces.cli.command import Answer, command, show_pages
 from feedmill.interfaces.cli.options import flag, list_options, option, parse_time, usage_error
 from feedmill.interfaces.cli.output import emphasised, shorten, show_facts, show_text
 from feedmill.model.event import StoredEntry
-from feedmill.model.page import EntryFilter, Page
+from feedmill.model.page import EntryFilter, Page, check_filter
 from feedmill.publish.to_json import entry_wire, revision_wire
 
 _FILTERS: Final = (

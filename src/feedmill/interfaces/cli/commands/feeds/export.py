@@ -11,7 +11,6 @@ from feedmill.app.exports import STREAMED, export_to_file, write_snapshot
 from feedmill.engine.run.atomic_file import write_file
 from feedmill.engine.run.services import Services
 from feedmill.engine.service.feed_lookup import all_feeds, feed_id_of
-from feedmill.engine.service.ranges import check_range
 from feedmill.engine.subscribe.list_formats import Outline, write_opml
 from feedmill.errors import StoreError
 from feedmill.interfaces.cli.command import Answer, OpenServices, command
@@ -19,6 +18,7 @@ from feedmill.interfaces.cli.exit import is_json
 from feedmill.interfaces.cli.options import FILE_TO_WRITE, flag, option, parse_time, usage_error
 from feedmill.interfaces.cli.output import format_count, progress
 from feedmill.model.addresses import mask_address
+from feedmill.model.page import check_range
 from feedmill.model.running.export import ExportFilter, ExportFormat, ExportName
 
 _SNAPSHOT: Final = "snapshot"
