@@ -124,6 +124,7 @@ class _Exchange:
         self._scope, self._send = scope, send
         self._config = state.config
         self._body = TimedBody(receive, self._config.body_timeout_sec, room)
+        self._more: tuple[tuple[bytes, bytes], ...] = _GUARDS
         self.status = 0
         self.sent_bytes = 0
         self.is_head = False
@@ -134,6 +135,7 @@ class _Exchange:
         try:
             return await self._body.receive()
         except TimeoutError:
+            self._more = (*_GUARDS, CLOSE)
             raise HTTPException(status_code=HTTPStatus.REQUEST_TIMEOUT) from None
 
     async def send(self, message: Message) -> None:
@@ -142,7 +144,7 @@ class _Exchange:
         if answer["type"] == "http.response.start":
             self.status = answer["status"]
             own = {name.lower() for name, _ in answer["headers"]}
-            more = [(name, value) for name, value in _GUARDS if name not in own]
+            more = [(name, value) for name, value in self._more if name not in own]
             answer["headers"] = [*answer["headers"], *more]
             await self._hand_over(answer)
         elif self.is_head:

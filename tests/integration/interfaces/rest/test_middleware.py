@@ -157,6 +157,7 @@ def test_a_body_that_never_ends_is_a_problem(open_mill: OpenMill) -> None:
 
     assert said.startswith(b"HTTP/1.1 408 ")
     assert b"/problems/too-slow" in said
+    assert b"connection: close\r\n" in said.lower()
 
 
 def test_a_client_that_leaves_in_the_middle_of_its_body_harms_nobody(mill: RestMill) -> None:
