@@ -26,9 +26,11 @@ async def both_schemes(plain: Publisher, tls: ssl.SSLContext) -> AsyncIterator[P
                     tasks.create_task(_pump(there, writer))
             writer.close()
 
-        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-            private.port = server.sockets[0].getsockname()[1]
-            yield private
+        # Not `async with`: since Python 3.12 its end waits for connections that the fetcher keeps.
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        private.port = server.sockets[0].getsockname()[1]
+        yield private
+        server.close()
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
