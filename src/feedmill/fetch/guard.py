@@ -271,7 +271,9 @@ def check_address(address: str, *, allow_cidrs: Sequence[str] = ()) -> Refused |
         return Refused(reason="bad-address", detail=address[:100])
     if is_in_allowed_network(read, allow_cidrs) or is_public(read):
         return None
-    return Refused(reason="private-address", detail=str(read))
+    mapped = read.ipv4_mapped if isinstance(read, IPv6Address) else None
+    # Python 3.13 spells it so, and earlier ones ::ffff:a00:1.
+    return Refused(reason="private-address", detail=f"::ffff:{mapped}" if mapped else str(read))
 
 
 def parse_ip_address(text: str) -> IpAddress | None:
