@@ -123,7 +123,7 @@ def read_topic_file(path: Path) -> screening.TopicSet:
 
 
 def with_background(own: screening.TopicSet) -> screening.TopicSet:
-    """Topics of a file alone, told from the texts that the bundled ones are told from."""
+    """Topics of a file alone, with the background texts of the bundled ones."""
     known = without_model.bundled_background()
     return with_digest(replace(own, background=(*known, *own.background)))
 
